@@ -76,6 +76,7 @@ _ANSWERED = (
         "LinkSizing",
         "EngineRates",
         "ExpanderRates",
+        "InterleavedRates",
         "Messages",
         "Crossings",
         "Loopback",
@@ -122,7 +123,7 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Expander", "Messages", "Host")
+    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Expander", "Interleaved", "Messages", "Host")
     names = tuple(f"{topic}Question" for topic in topics)
     models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
     head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"

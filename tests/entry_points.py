@@ -356,8 +356,8 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         (
             "Backend.simulated", "Backend.rtl", "Backend.cpu", "Backend.nvme", "Backend.e1000e", "Backend.fpga",
-            "Backend.pio", "Backend.messages", "Backend.nic", "Backend.experiments", "Backend.of_python",
-            "Backend.traced", "Backend.with_faults",
+            "Backend.pio", "Backend.messages", "Backend.nic", "Backend.expander", "Backend.experiments",
+            "Backend.of_python", "Backend.traced", "Backend.with_faults",
         ),
         _OPENED,
     ),
@@ -474,6 +474,9 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "model_host": Short("4,096 numbers of cores at most"),
     "model_engine": Long(modelled(_core.model_engine, lambda: model.engine(ENGINE, SIZES))),
     "model_expander": Short(_ROWS, modelled(_core.model_expander, lambda: model.expander(EXPANDER, SHARES))),
+    "model_interleaved": Short(
+        _ROWS, modelled(_core.model_interleaved, lambda: model.interleaved([(EXPANDER, 1.0)], SHARES))
+    ),
     **dict.fromkeys(
         (
             *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Expander.of_json"),

@@ -34,4 +34,5 @@ from pcielab.library.suites import (
 from pcielab.store import Store as Store, open_store as open_store
 from pcielab.sweeps import Results as Results, between as between, bounds as bounds, sweep as sweep
 from pcielab.work.frames import Frames as Frames
+from pcielab.work.memory_lines import MemoryLines as MemoryLines
 from pcielab.work.options import RunOptions as RunOptions, Work as Work

@@ -1,8 +1,9 @@
-//! The simulated back end: pcie-sim's machine as a device and a host, messages, NICs, and predictions for
+//! The simulated back end: pcie-sim's machine as a device and a host, messages, NICs, expanders, and predictions for
 //! many variants of a machine.
 
 mod backend;
 mod device;
+mod expander;
 mod host;
 mod messages;
 mod nic;
@@ -11,6 +12,7 @@ mod prediction;
 mod sampling;
 
 pub use backend::{Simulated, SimulatedMessages};
+pub use expander::SimulatedExpander;
 pub use host::{Before, SharedMachine, SimulatedHost};
 pub use nic::SimulatedNic;
 pub use prediction::{Effort, Prediction, Predictor};

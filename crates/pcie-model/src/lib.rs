@@ -35,7 +35,9 @@ pub use engine::{
 };
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
 pub use expander::{
-    Expander, ExpanderArrivals, ExpanderController, ExpanderLink, ExpanderLoad, ExpanderMemory, ExpanderRates,
+    Expander, ExpanderArrivals, ExpanderController, ExpanderLink, ExpanderLoad, ExpanderMemory,
+    ExpanderRates, Interleaved, InterleavedLoad, InterleavedMember, InterleavedRates, LocalMemory,
+    Requesters, interleaved,
 };
 pub use features::{Nic, StepChange, Switch};
 pub use filling::LinkSizing;

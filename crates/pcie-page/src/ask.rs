@@ -9,11 +9,12 @@ use serde_json::Value;
 use crate::{answer, change, own, plan, point, published, rates, simulations, take_out, why};
 
 /// Names of the requests.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "answer",
     "change",
     "drawn",
     "engine",
+    "expander",
     "flows",
     "frames",
     "messages",
@@ -37,7 +38,8 @@ pub const NAMES: [&str; 15] = [
 /// * `point`: a simulated point as pictures need it; `record`: as a store keeps it,
 /// * `drawn`: a record as pictures need it,
 /// * `frames`, `messages`: the record of a test with a NIC, or of messages; `flows`: the rates on a fabric,
-/// * `nic`: the rates of a NIC with its features in closed form; `engine`: those of an engine,
+/// * `nic`: the rates of a NIC with its features in closed form; `engine`: those of an engine; `expander`: those
+///   of a memory expander,
 /// * `take-out`: commands and files of a question,
 /// * `why`: what binds a test of a question, how sure that is, and what to change,
 /// * `published`: sizes and windows of curves, and the published tests.
@@ -58,6 +60,7 @@ pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal
         "change" => text(&change::change(read(asked)?)?),
         "drawn" => text(&point::drawn(&read(asked)?)),
         "engine" => text(&rates::engine(&read(asked)?)?),
+        "expander" => text(&rates::expander(&read(asked)?)?),
         "flows" => text(&simulations::flows(read(asked)?, stop)?),
         "frames" => text(&simulations::frames(read(asked)?, stop)?),
         "messages" => text(&simulations::messages(read(asked)?, stop)?),

@@ -1,7 +1,11 @@
-//! Rates in closed form of a NIC with its features, and of an engine: shipped ones, or from the text of a file.
+//! Rates in closed form of a NIC with its features, of an engine, and of a memory expander: shipped ones, or from the text of a file.
 
-use pcie_describe::{Kind, Layer, Shipped, Source, Table, Value as Written, read_engine, read_nic};
-use pcie_model::{Engine, EngineRates, Ethernet, Limits, Model, ModelParameters, Nic, NicThroughput};
+use pcie_describe::{
+    Kind, Layer, Shipped, Source, Table, Value as Written, read_engine, read_expander, read_nic,
+};
+use pcie_model::{
+    Engine, EngineRates, Ethernet, ExpanderRates, Limits, Model, ModelParameters, Nic, NicThroughput,
+};
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, LinkParameters};
 use serde::Deserialize;
@@ -27,6 +31,17 @@ pub(crate) struct EngineAsked {
     sizes_bytes: Vec<u64>,
     /// Commands in flight; absent: the engine's usual number.
     depth: Option<u32>,
+}
+
+/// A memory expander, and mixes of reads and writes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpanderAsked {
+    expander: Described,
+    /// Shares of the lines that are read.
+    read_shares: Vec<f64>,
+    /// Shares of the peak at which to tell how long a read takes.
+    loads: Vec<f64>,
 }
 
 /// A description: a shipped one, or the text of a file over shipped ones.
@@ -77,6 +92,15 @@ pub(crate) fn engine(asked: &EngineAsked) -> Result<Vec<EngineRates>, Refusal> {
         read_engine(described.source(Kind::Engine, &described.name)?, described.changes(), files)?.content;
     let link = asked.link.unwrap_or_else(|| engine.usual_link());
     asked.sizes_bytes.iter().map(|&size_bytes| engine.rates(size_bytes, link, asked.depth)).collect()
+}
+
+/// The rates of an expander with each mix.
+pub(crate) fn expander(asked: &ExpanderAsked) -> Result<Vec<ExpanderRates>, Refusal> {
+    let described = &asked.expander;
+    let files = &mut Shipped(&described.shipped);
+    let source = described.source(Kind::Expander, &described.name)?;
+    let expander = read_expander(source, described.changes(), files)?.content;
+    asked.read_shares.iter().map(|&share| expander.rates(share, &asked.loads)).collect()
 }
 
 #[cfg(test)]
@@ -139,6 +163,26 @@ mod tests {
             let message = frames(name, text.as_deref(), &changes).unwrap_err();
             assert!(message.starts_with(words), "{message}");
         }
+    }
+
+    #[test]
+    fn an_expander_has_the_rates_of_the_closed_form() {
+        const SHIPPED: &str = include_str!("../../../profiles/expanders/cxl2-ddr5-5600.toml");
+        let of = |changes: Value| {
+            let shipped = shipped("expander", "cxl2-ddr5-5600", SHIPPED);
+            let expander = json!({"name": "cxl2-ddr5-5600", "shipped": shipped, "changes": changes});
+            rows("expander", &json!({"expander": expander, "read_shares": [1.0, 0.5], "loads": [0.5]}))
+        };
+        let peak = |rows: &[Value]| rows[0]["peak_gbytes_per_s"].as_f64().unwrap();
+        let found = of(json!({})).unwrap();
+        assert_eq!((found.len(), &found[0]["bound"]), (2, &json!("slots-from-memory")));
+        let half = of(json!({"link.lanes": 4})).unwrap();
+        assert!((peak(&half) - 0.5 * peak(&found)).abs() < 1e-12);
+        let message = of(json!({"link.lane": 4})).unwrap_err();
+        assert!(
+            message.starts_with("--set expander.link.lane: unknown key: did you mean lanes?"),
+            "{message}"
+        );
     }
 
     #[test]

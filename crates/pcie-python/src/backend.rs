@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pcie_bench::contract::check_until;
 use pcie_bench::{Backend as Inner, Benchmarks, Faulty, MessageDevice, Messages, Samples, Traced, Work};
-use pcie_bench_sim::{Simulated, SimulatedMessages, SimulatedNic};
+use pcie_bench_sim::{Simulated, SimulatedExpander, SimulatedMessages, SimulatedNic};
 use pcie_host::Cpu;
 use pcie_model::Interactions;
 use pcie_refusal::Refusal;
@@ -23,7 +23,7 @@ use crate::experiments::Experimenter;
 use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Signals};
 use crate::python_device::PythonBackend;
-use crate::single::{Messages as MessageProfile, Nic};
+use crate::single::{Expander, Messages as MessageProfile, Nic};
 use crate::suites::Work as Asked;
 
 /// Parses the address of a PCI function.
@@ -43,6 +43,8 @@ enum Takes {
     Messages(Arc<dyn Inner<Box<dyn MessageDevice>>>),
     /// A NIC on a system.
     Frames(Box<(System, Interactions)>),
+    /// A memory expander.
+    Lines(Box<pcie_model::Expander>),
     Flows(Experimenter),
 }
 
@@ -70,6 +72,7 @@ impl Backend {
             Takes::Transfers(inner) => Facts::of(&**inner, "transfers"),
             Takes::Messages(inner) => Facts::of(&**inner, "messages"),
             Takes::Frames(_) => Facts::simulated("frames", SimulatedNic::JOBS_MOST),
+            Takes::Lines(_) => Facts::simulated("lines", SimulatedExpander::JOBS_MOST),
             Takes::Flows(_) => Facts::simulated("flows", 1),
         }
     }
@@ -102,6 +105,10 @@ impl Backend {
             Takes::Frames(both) => {
                 let (system, nic) = (**both).clone();
                 Arc::new(SimulatedNic::new(system, nic, parse("tests", asked.json()?)?, seed)?)
+            }
+            Takes::Lines(expander) => {
+                let tests = parse("tests", asked.json()?)?;
+                Arc::new(SimulatedExpander::new((**expander).clone(), tests, seed)?)
             }
             Takes::Flows(experimenter) => Arc::new(experimenter.experiments(asked.json()?)?),
         })
@@ -168,6 +175,12 @@ impl Backend {
     fn nic(system: &Described, nic: &Nic, frame_bytes: Option<u64>) -> Self {
         let nic = nic.0.content.for_frames(frame_bytes).into_owned();
         Self { inner: Takes::Frames(Box::new((system.system().clone(), nic))) }
+    }
+
+    /// A memory expander, for lines.
+    #[staticmethod]
+    fn expander(expander: &Expander) -> Self {
+        Self { inner: Takes::Lines(Box::new(expander.0.content.clone())) }
     }
 
     /// Simulations that Python carries out itself: see `experiments`.

@@ -70,8 +70,8 @@ mod _core {
     #[pymodule_export]
     use super::model::{
         ethernet_link, ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_engine,
-        model_expander, model_link_sizing, model_loopback, model_message_crossings, model_messages,
-        model_nic, model_sizing,
+        model_expander, model_interleaved, model_link_sizing, model_loopback, model_message_crossings,
+        model_messages, model_nic, model_sizing,
     };
     #[pymodule_export]
     use super::output::{check_file, check_folder, check_name, write_file, write_folder};

@@ -1,6 +1,9 @@
 //! `pcie-model` for Python: questions and answers are JSON.
 
-use pcie_model::{Ethernet, InterpacketGap, Model, ModelParameters, Transfer, sizing, with_addresses};
+use pcie_model::{
+    Ethernet, Interleaved, InterpacketGap, LocalMemory, Model, ModelParameters, Requesters, Transfer,
+    interleaved, sizing, with_addresses,
+};
 use pcie_refusal::{Kind, Refusal};
 use pcie_wire::LinkParameters;
 use pyo3::prelude::*;
@@ -92,6 +95,24 @@ pub(crate) struct ExpanderQuestion {
     read_shares: Vec<f64>,
     /// Shares of the peak at which to tell how long a read takes.
     loads: Vec<f64>,
+    /// Cores whose lines in flight may limit it; null: any number.
+    cores: Option<Requesters>,
+}
+
+/// A question about memories that lines are interleaved over.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InterleavedQuestion {
+    /// Weights of the expanders, in their order.
+    weights: Vec<f64>,
+    /// Memory of the host among them; null: none.
+    local: Option<LocalMemory>,
+    /// Its weight.
+    local_weight: f64,
+    /// Shares of the lines that are read.
+    read_shares: Vec<f64>,
+    /// Shares of the peak at which to tell how long a read takes.
+    loads: Vec<f64>,
 }
 
 /// A question about messages.
@@ -139,8 +160,25 @@ pub(crate) fn model_engine(engine: &Engine, question: &str) -> Result<String> {
 /// The peak of an expander with each mix, and how long reads take below it.
 #[pyfunction]
 pub(crate) fn model_expander(expander: &Expander, question: &str) -> Result<String> {
-    let ExpanderQuestion { read_shares, loads } = parse("", question)?;
-    write(read_shares.iter().map(|&read_share| expander.0.content.rates(read_share, &loads)))
+    let ExpanderQuestion { read_shares, loads, cores } = parse("", question)?;
+    let rates = |&read_share: &f64| expander.0.content.rates_of_cores(read_share, &loads, cores.as_ref());
+    write(read_shares.iter().map(rates))
+}
+
+/// What expanders and memory of the host give together, with each mix.
+#[pyfunction]
+pub(crate) fn model_interleaved(expanders: Vec<PyRef<'_, Expander>>, question: &str) -> Result<String> {
+    let InterleavedQuestion { weights, local, local_weight, read_shares, loads } = parse("", question)?;
+    if weights.len() != expanders.len() {
+        let remedy = format!("give one for each of the {} expanders", expanders.len());
+        return Err(Refusal::of("weights", weights.len(), remedy).into());
+    }
+    let local = local.iter().map(|local| Interleaved::Local(local, local_weight));
+    let weighted = expanders.iter().zip(weights);
+    let memories: Vec<Interleaved<'_>> = local
+        .chain(weighted.map(|(expander, weight)| Interleaved::Expander(&expander.0.content, weight)))
+        .collect();
+    write(read_shares.iter().map(|&read_share| interleaved(&memories, read_share, &loads)))
 }
 
 /// The share of a buffer's first bytes that lies below 4 GiB.

@@ -5,7 +5,8 @@ use pcie_fabric::FabricParameters;
 use pcie_fabric::simulate::{Options, Traffic};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
 use pcie_model::{
-    Bandwidth, Engine, EngineRates, Expander, ExpanderRates, LinkSizing, Nic, NicThroughput, Sizing,
+    Bandwidth, Engine, EngineRates, Expander, ExpanderRates, InterleavedRates, LinkSizing, Nic,
+    NicThroughput, Sizing,
 };
 use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::{Capacities, System};
@@ -19,8 +20,8 @@ use crate::error::{Result, refused};
 use crate::fabric::RoundTables;
 use crate::json::text;
 use crate::model::{
-    BandwidthQuestion, EngineQuestion, ExpanderQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion,
-    SizingQuestion,
+    BandwidthQuestion, EngineQuestion, ExpanderQuestion, InterleavedQuestion, LinkSizingQuestion,
+    MessagesQuestion, NicQuestion, SizingQuestion,
 };
 
 /// Schemas of types and their parts, by name.
@@ -65,6 +66,7 @@ pub(crate) fn schemas(topic: &str) -> Result<String> {
             .and::<LinkSizingQuestion>()
             .and::<EngineQuestion>()
             .and::<ExpanderQuestion>()
+            .and::<InterleavedQuestion>()
             .and::<MessagesQuestion>()
             .and::<HostQuestion>(),
         "model answers" => of
@@ -74,6 +76,7 @@ pub(crate) fn schemas(topic: &str) -> Result<String> {
             .and::<LinkSizing>()
             .and::<EngineRates>()
             .and::<ExpanderRates>()
+            .and::<InterleavedRates>()
             .and::<Messages>()
             .and::<Crossings>()
             .and::<Loopback>()

@@ -3,7 +3,8 @@
 //! here reads a file, a clock or an environment variable.
 //!
 //! Modules use only those before them: `profile` describes a machine; `cache`, `link` and `root_complex` are
-//! its parts; `machine` combines them; `latency`, `bandwidth`, `bounds`, [`nic`] and [`pio`] use it.
+//! its parts; `machine` combines them; `latency`, `bandwidth`, `bounds`, [`nic`] and [`pio`] use it. [`expander`] stands alone: memory behind
+//! CXL.mem needs no root complex.
 
 pub mod profile;
 
@@ -12,6 +13,7 @@ mod bounds;
 mod cache;
 #[cfg(test)]
 mod changed_systems;
+pub mod expander;
 mod latency;
 mod link;
 mod machine;

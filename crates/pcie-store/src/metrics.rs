@@ -22,12 +22,14 @@ pub enum Kind {
     Tools,
     /// Recorded traces of DMA, played on a host.
     Traces,
+    /// Lines of a memory expander.
+    Memory,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Transfers, Self::Messages, Self::Frames, Self::Flows, Self::Tools, Self::Traces];
+    pub const ALL: [Self; 7] =
+        [Self::Transfers, Self::Messages, Self::Frames, Self::Flows, Self::Tools, Self::Traces, Self::Memory];
 
     /// The kind of a test with these parameters.
     pub(crate) fn of(parameters: &Map<String, Value>) -> Self {
@@ -37,6 +39,7 @@ impl Kind {
             ("way", Self::Messages),
             ("flows", Self::Flows),
             ("trace", Self::Traces),
+            ("expander", Self::Memory),
         ];
         let found = marks.into_iter().find(|(key, _)| parameters.contains_key(*key));
         found.map_or(Self::Transfers, |(_, kind)| kind)
@@ -52,6 +55,7 @@ impl Kind {
             Self::Flows => "flows",
             Self::Tools => "tools",
             Self::Traces => "traces",
+            Self::Memory => "memory",
         }
     }
 }
@@ -328,6 +332,18 @@ const TRACES: &[Metrics] = &[
     distributions(&["latency"]),
 ];
 
+/// What lines of an expander pass.
+const STATIONS: &[&str] = &["slots-to-memory", "memory-banks", "refresh", "memory-bus", "slots-from-memory"];
+const MEMORY: &[Metrics] = &[
+    scalars(WHOLE, &["average", "median", "minimum", "maximum", "p99", "p999", "modelled_average"], NS),
+    scalars(WHOLE, &["bandwidth", "peak_bandwidth", "offered_bandwidth"], GBPS),
+    scalars(WHOLE, &["in_flight"], AVERAGE),
+    scalars(WHOLE, &["samples"], COUNT),
+    scalars(STATIONS, &["load"], LOAD),
+    scalars(STATIONS, &["wait"], NS),
+    distributions(&["latency"]),
+];
+
 /// The metrics of tests of a kind. The first with a name and a subject applies.
 #[must_use]
 pub const fn metrics(kind: Kind) -> &'static [Metrics] {
@@ -338,5 +354,6 @@ pub const fn metrics(kind: Kind) -> &'static [Metrics] {
         Kind::Flows => FLOWS,
         Kind::Tools => TOOLS,
         Kind::Traces => TRACES,
+        Kind::Memory => MEMORY,
     }
 }

@@ -1,4 +1,4 @@
-//! CXL.mem on a link: the slots of its messages, and the time of a slot.
+//! CXL.mem and CXL.cache on a link: the slots of their messages, and the time of a slot.
 //!
 //! Pure arithmetic; how messages wait for slots is in `pcie-model`. CXL.io travels as TLPs.
 //!
@@ -17,7 +17,9 @@ pub const SLOT_BYTES: u32 = 16;
 pub const LINE_BYTES: u32 = 64;
 
 /// Slots that the data of a line take.
-const DATA_SLOTS: f64 = (LINE_BYTES / SLOT_BYTES) as f64;
+const DATA_SLOTS: u32 = LINE_BYTES / SLOT_BYTES;
+/// Headers of the shortest message that share a slot.
+pub const HEADERS_OF_SLOT: u32 = 4;
 
 /// The flits of a CXL link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,14 +74,70 @@ pub enum MemoryMessage {
 }
 
 impl MemoryMessage {
+    /// Its header, in parts of a slot of which there are [`HEADERS_OF_SLOT`].
+    pub const fn header_parts(self) -> u32 {
+        match self {
+            Self::ReadRequest | Self::WriteRequest => HEADERS_OF_SLOT,
+            Self::ReadData => HEADERS_OF_SLOT / 2,
+            Self::WriteCompletion => 1,
+        }
+    }
+
+    /// Slots of its data, which follow its header.
+    pub const fn data_slots(self) -> u32 {
+        match self {
+            Self::WriteRequest | Self::ReadData => DATA_SLOTS,
+            Self::ReadRequest | Self::WriteCompletion => 0,
+        }
+    }
+
     /// Slots that it takes: those of its data, and its share of a slot of headers.
     pub const fn slots(self) -> f64 {
+        self.header_parts() as f64 / HEADERS_OF_SLOT as f64 + self.data_slots() as f64
+    }
+}
+
+/// A message of CXL.cache with a whole line: a device caches memory of the host.
+///
+/// Their slots are those of CXL.mem, so a link carries both in turn. Headers that share a slot are those of the
+/// specification's slot formats with the most of a kind (general knowledge, not checked against published rates).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheMessage {
+    /// A device's request for a line, or to write one (D2H Req).
+    DeviceRequest,
+    /// A device's answer to a snoop, without data (D2H Resp).
+    DeviceResponse,
+    /// A line from a device (D2H Data).
+    DeviceData,
+    /// A snoop of the host (H2D Req).
+    HostRequest,
+    /// The host's answer without data (H2D Resp).
+    HostResponse,
+    /// A line from the host (H2D Data).
+    HostData,
+}
+
+impl CacheMessage {
+    /// Its header, in parts of a slot of which there are [`HEADERS_OF_SLOT`].
+    pub const fn header_parts(self) -> u32 {
         match self {
-            Self::ReadRequest => 1.0,
-            Self::WriteRequest => 1.0 + DATA_SLOTS,
-            Self::ReadData => 0.5 + DATA_SLOTS,
-            Self::WriteCompletion => 0.25,
+            Self::DeviceRequest | Self::HostRequest => HEADERS_OF_SLOT,
+            Self::DeviceResponse | Self::HostResponse => HEADERS_OF_SLOT / 2,
+            Self::DeviceData | Self::HostData => 1,
         }
+    }
+
+    /// Slots of its data, which follow its header.
+    pub const fn data_slots(self) -> u32 {
+        match self {
+            Self::DeviceData | Self::HostData => DATA_SLOTS,
+            _ => 0,
+        }
+    }
+
+    /// Slots that it takes: those of its data, and its share of a slot of headers.
+    pub const fn slots(self) -> f64 {
+        self.header_parts() as f64 / HEADERS_OF_SLOT as f64 + self.data_slots() as f64
     }
 }
 
@@ -90,6 +148,7 @@ pub struct CxlLink {
     lanes: Lanes,
     flit: CxlFlit,
     has_sync_headers: bool,
+    mac_flits: u32,
 }
 
 impl CxlLink {
@@ -113,16 +172,42 @@ impl CxlLink {
             let refusal = Refusal::of("flit_bytes", flit_bytes, "give 256").problem(problem);
             return Err(refusal.kind(Kind::Conflict).beside("generation"));
         }
-        Ok(Self { generation, lanes, flit, has_sync_headers })
+        Ok(Self { generation, lanes, flit, has_sync_headers, mac_flits: 0 })
     }
 
-    /// Time of one slot in one direction, with its share of the rest of the flit.
-    pub fn slot_ns(&self) -> f64 {
+    /// The link with integrity and data encryption (CXL IDE): each `mac_flits` flits share a MAC of 96 bits, which
+    /// takes a slot; 0: without.
+    #[must_use]
+    pub const fn with_ide(self, mac_flits: u32) -> Self {
+        Self { mac_flits, ..self }
+    }
+
+    /// Its flits.
+    pub const fn flit(&self) -> CxlFlit {
+        self.flit
+    }
+
+    /// Slots from one MAC to the next, that of the MAC included; `None` without IDE.
+    pub const fn slots_of_mac(&self) -> Option<u32> {
+        match self.mac_flits {
+            0 => None,
+            flits => Some(flits * self.flit.slots()),
+        }
+    }
+
+    /// Time of a flit in one direction.
+    pub fn flit_ns(&self) -> f64 {
         let (data_bits, line_bits) = self.generation.encoding();
         let raw_gbps = self.generation.raw_gbps(self.lanes);
         let gbps =
             if self.has_sync_headers { raw_gbps } else { raw_gbps * line_bits as f64 / data_bits as f64 };
-        8.0 * f64::from(self.flit.bytes()) / f64::from(self.flit.slots()) / gbps
+        8.0 * f64::from(self.flit.bytes()) / gbps
+    }
+
+    /// Time of one slot in one direction, with its share of the rest of the flit and of a MAC.
+    pub fn slot_ns(&self) -> f64 {
+        let of_mac = self.slots_of_mac().map_or(1.0, |slots| f64::from(slots) / f64::from(slots - 1));
+        self.flit_ns() / f64::from(self.flit.slots()) * of_mac
     }
 }
 
@@ -141,6 +226,27 @@ mod tests {
         assert!((slot_ns(5, 16, 68, false) - 17.0 / 64.0).abs() < 1e-12);
         assert!((slot_ns(6, 8, 256, false) - 256.0 / 15.0 / 64.0).abs() < 1e-12);
         assert_eq!(slot_ns(6, 8, 256, true), slot_ns(6, 8, 256, false));
+    }
+
+    #[test]
+    fn a_cached_read_and_write_back_take_the_slots_of_a_line_once_each_way() {
+        use CacheMessage::{DeviceData, DeviceRequest, HostData, HostResponse};
+        let slots = |messages: [CacheMessage; 2]| messages.map(CacheMessage::slots).iter().sum::<f64>();
+        // A read is a request one way, and a response with its line the other; a write back the line and its request.
+        assert_eq!((DeviceRequest.slots(), slots([HostResponse, HostData])), (1.0, 4.75));
+        assert_eq!((slots([DeviceRequest, DeviceData]), HostResponse.slots()), (5.25, 0.5));
+        for message in [DeviceRequest, DeviceData, HostData, HostResponse] {
+            assert_eq!(message.data_slots() > 0, matches!(message, DeviceData | HostData));
+        }
+    }
+
+    #[test]
+    fn a_mac_takes_one_slot_of_its_flits() {
+        let plain = CxlLink::new(5, 8, 68, false).unwrap();
+        // Five flits of four slots carry nineteen slots of messages.
+        assert!((plain.with_ide(5).slot_ns() / plain.slot_ns() - 20.0 / 19.0).abs() < 1e-12);
+        assert_eq!((plain.slots_of_mac(), plain.with_ide(5).slots_of_mac()), (None, Some(20)));
+        assert_eq!(plain.flit_ns(), 68.0 / 32.0);
     }
 
     #[test]

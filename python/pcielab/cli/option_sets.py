@@ -69,6 +69,36 @@ takes_test_options = takes("single", _OF_TEST, _given)
 """Adds the options of a single test to a command, which gets them by word as its parameter `single`."""
 
 
+_OF_LINES = [
+    option(
+        "reads",
+        str | None,
+        None,
+        "With --test mem-rd: share of the lines that are read, 0.58 or 58% [default: all].",
+        metavar="SHARE",
+    ),
+    option(
+        "loads",
+        str | None,
+        None,
+        "With --test mem-rd: lines that cores send, as shares of the peak; 0: one at a time; from 1 on: as many "
+        "as fill buffers hold [default: 0,25%,50%,75%,90%,1].",
+        metavar="LIST",
+    ),
+    option("cores", int | None, None, "With --test mem-rd: cores [default: 16]."),
+    option(
+        "fill_buffers", int | None, None, "With --test mem-rd: lines that a core keeps in flight [default: 16]."
+    ),
+    option(
+        "lines",
+        int | None,
+        None,
+        "With --test mem-rd: counted lines of a load [default: 20000, and more where few are read].",
+    ),
+]
+takes_line_options = takes("of_lines", _OF_LINES, dict)
+"""Adds the options of lines of a memory expander, which a command gets by word as its parameter `of_lines`."""
+
 _CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
 
 

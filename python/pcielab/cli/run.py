@@ -8,11 +8,11 @@ import typer
 
 from pcielab.cli.completion import choice, device_kinds, profile_names, set_option, suite_names
 from pcielab.cli.option_groups import GROUP, refuse_without_effect
-from pcielab.cli.option_sets import takes_run_options, takes_test_options
+from pcielab.cli.option_sets import takes_line_options, takes_run_options, takes_test_options
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format, say
 from pcielab.cli.progress import carry_out
-from pcielab.cli.run_work import asked, refuse_unkept
+from pcielab.cli.run_work import MEMORY_TEST, asked, refuse_unkept
 from pcielab.library.suites import benchmark
 from pcielab.model.link import Ethernet
 
@@ -48,19 +48,21 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME|FILE",
-        autocompletion=profile_names("system", "messages"),
+        autocompletion=profile_names("system", "messages", "expander"),
         help="System: a shipped name or a file [default: hsw2620]. For a suite of messages, a message profile "
-        "[default: kpio-2012]. For devices other than sim, a file with the device's options.",
+        "[default: kpio-2012]; for --test mem-rd, a CXL memory expander [default: cxl2-ddr5-5600]. For devices "
+        "other than sim, a file with the device's options.",
         show_default=False,
     ),
 ]
 Sets = Annotated[
     list[str] | None,
     set_option(
-        "Change one value of the profile, the NIC (nic.KEY), the messages (messages.KEY) or the options of the "
-        "device",
+        "Change one value of the profile, the NIC (nic.KEY), the messages (messages.KEY), the expander "
+        "(expander.KEY) or the options of the device",
         "nic",
         "messages",
+        "expander",
         system=True,
     ),
 ]
@@ -119,10 +121,16 @@ Nics = Annotated[
         show_default=False,
     ),
 ]
-TestOption = Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")]
+TestOption = Annotated[
+    str | None,
+    choice(
+        "--test", (*get_args(benchmark.Operation), MEMORY_TEST), "One test; mem-rd: reads of a CXL memory expander"
+    ),
+]
 RowFormat = Annotated[Format, typer.Option("--format", help="Format of a single test's row.")]
 
 
+@takes_line_options
 @takes_test_options
 @takes_run_options()
 def run(
@@ -139,6 +147,7 @@ def run(
     direction: Direction = None,
     nics: Nics = None,
     test: TestOption = None,
+    of_lines: dict[str, object] = GROUP,
     single: dict[str, object] = GROUP,
     options: "RunOptions" = GROUP,
     output_format: RowFormat = Format.TABLE,
@@ -163,6 +172,8 @@ def run(
 
         pcielab run --suite kpio -o messages.db
 
+        pcielab run --test mem-rd --profile cxl2-ddr5-5600 --reads 67% -o cxl.db
+
         pcielab run --device cpu --suite cpu -o cpu.db
 
         pcielab run --nic niantic-dpdk --profile ib-000-nosp --frames 64:1500 -o nic.db
@@ -172,7 +183,7 @@ def run(
         pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     given = {"suite": suite, "family": families, "test": test, "nic": nic, "frames": frames, "line": line}
-    way, work = asked({**given, "direction": direction, "nics": nics, **single})
+    way, work = asked({**given, "direction": direction, "nics": nics, **of_lines, **single})
     if way.show is None:
         refuse_without_effect(context, ["output_format"], "a suite prints no rows: export its store instead")
     if output is None:
@@ -187,7 +198,8 @@ def _announcing(profile: str | None, nic: str | None, line: float | None) -> "Ca
     """Names the defaults of what was not given, first of all; then values outside the measured range."""
 
     def announce(carrier: "Carrier") -> None:
-        assumed = [f"--profile {carrier.name}"] if profile is None and "system" in carrier.described else []
+        assumes = "system" in carrier.described or "expander" in carrier.described
+        assumed = [f"--profile {carrier.name}"] if profile is None and assumes else []
         assumed += [f"--line {_LINE_GBPS:g}"] if nic is not None and line is None else []
         if assumed:
             say(f"assumed: {', '.join(assumed)}")

@@ -1,4 +1,4 @@
-"""The work of `pcielab run`: a suite, a single test, or frames through a NIC.
+"""The work of `pcielab run`: a suite, a single test, frames through a NIC, or lines of a memory expander.
 
 An option selects each kind of work; further options refine it.
 """
@@ -99,6 +99,13 @@ class Way:
     effect: str
     load: Callable[[Mapping[str, Any]], "Work"]
     show: Callable[["Store", "Carrier", Format], None] | None = None
+    word: str = ""
+    """The option with its value, where only one value selects it."""
+
+    @property
+    def named(self) -> str:
+        """The option as messages name it."""
+        return self.word or f"--{self.option}"
 
 
 def _suite(given: Mapping[str, Any]) -> "Work":
@@ -130,23 +137,70 @@ def _show_frames(store: "Store", _carrier: "Carrier", output_format: Format) -> 
     print_frames(store, output_format)
 
 
+def _memory(given: Mapping[str, Any]) -> "Work":
+    from pcielab._core import read_number
+    from pcielab.work.memory_lines import MemoryLines
+
+    def shares(option: str, most: float) -> list[float]:
+        return [
+            read_number(part.strip(), f"--{option}", "share", "", (0.0, most)) for part in given[option].split(",")
+        ]
+
+    words = {word: given[word] for word in ("cores", "fill_buffers", "lines") if given[word] is not None}
+    if given["reads"] is not None:
+        reads = shares("reads", 1.0)
+        if len(reads) > 1:
+            raise refusal("wrong-value", f"--reads {given['reads']}: a run has one mix: give one share")
+        words["read_share"] = reads[0]
+    if given["loads"] is not None:
+        words["loads"] = shares("loads", 10.0)
+    return MemoryLines(**words)
+
+
+def _show_memory(store: "Store", _carrier: "Carrier", output_format: Format) -> None:
+    from pcielab.kinds.memory.rows import rows_of
+
+    rows: list[dict[str, Cell]] = [
+        {
+            "expander": row["expander"],
+            "read_share": row["read_share"],
+            "load": row["load"],
+            "gbytes_per_s": row["bandwidth"] / 8,
+            "peak_gbytes_per_s": row["peak_bandwidth"] / 8,
+            "read_latency_ns": row.get("average"),
+            "modelled_ns": row.get("modelled_average"),
+            "p99_ns": row.get("p99"),
+            "in_flight": row["in_flight"],
+            "origin": store.origin,
+        }
+        for row in rows_of(store)
+    ]
+    print_rows(rows, output_format, title=store.described)
+
+
+_LINES = ("reads", "loads", "cores", "fill_buffers", "lines")
 _WORDS = tuple(parameter.word for parameter in PARAMETERS if parameter.key != "operation")
 _SUITE = Way("suite", ("family",), "chooses tests of a suite", _suite)
 _WAYS = (
     _SUITE,
     Way("test", _WORDS, "describes a single test", _single, _show_single),
+    Way("memory", _LINES, "describes lines of an expander", _memory, _show_memory, "--test mem-rd"),
     Way("nic", ("frames", "line", "direction", "nics"), "describes the frames of a NIC", _frames, _show_frames),
 )
 _DEFAULT = "quick"
+MEMORY_TEST = "mem-rd"
+"""The test of an expander: reads at several loads, among a mix."""
 
 
 def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
     """The work that the options describe, and its kind; options that were not given are None."""
-    chosen = [way for way in _WAYS if given[way.option] is not None]
+    if given["test"] == MEMORY_TEST:
+        given = {**given, "test": None, "memory": MEMORY_TEST}
+    chosen = [way for way in _WAYS if given.get(way.option) is not None]
     for way in _WAYS:
         _refuse_more(way, chosen or [_SUITE], given)
     if len(chosen) > 1:
-        options = " and ".join(f"--{way.option}" for way in chosen)
+        options = " and ".join(way.named for way in chosen)
         raise refusal("conflict", f"{options}: give one of them: each chooses its own tests")
     [way] = chosen or [_SUITE]
     return way, way.load({**given, "suite": given["suite"] or _DEFAULT})
@@ -164,10 +218,11 @@ def refuse_unkept(way: Way, options: "RunOptions") -> None:
 
 def _refuse_more(way: Way, chosen: list[Way], given: Mapping[str, Any]) -> None:
     """Refuse options that refine a kind of work that was not selected."""
-    more = [f"--{word.replace('_', '-')}" for word in way.more if given[word]]
+    more = [f"--{word.replace('_', '-')}" for word in way.more if given.get(word)]
     if not more or way in chosen:
         return
     other = chosen[0]
-    asked_for = given[other.option]
-    remedy = f"leave it out with --{other.option} {asked_for}" if asked_for else f"give --{way.option} as well"
+    asked_for = given.get(other.option)
+    written = other.word or f"--{other.option} {asked_for}"
+    remedy = f"leave it out with {written}" if asked_for else f"give {way.named} as well"
     raise refusal("conflict", f"{', '.join(more)}: {way.effect}: {remedy}")

@@ -1,5 +1,9 @@
-"""`sim`: the simulator. Transfers, messages and frames run on the system of `--profile`; flows bring a fabric."""
+"""`sim`: the simulator. Transfers, messages and frames run on the system of `--profile`, lines on an expander.
 
+Flows bring a fabric.
+"""
+
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.devices.kind import OF_DEVICES, OF_TRANSFERS, Asked, Carrier, Takes
-from pcielab.errors import InputError, found_in
+from pcielab.errors import InputError, found_in, refusal
 from pcielab.library import shipped
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
@@ -19,10 +23,13 @@ if TYPE_CHECKING:
     from pcielab.fabric import Flows
     from pcielab.library.suites import MessageSuite, Suite
     from pcielab.work.frames import Frames
+    from pcielab.work.memory_lines import MemoryLines
 
 TITLE = "The simulator, on a system: pcielab run --profile SYSTEM"
 SYSTEM = "hsw2620"
 """The default system."""
+EXPANDER = "cxl2-ddr5-5600"
+"""The default expander of lines."""
 _MESSAGES = "kpio-2012"
 """The default profile of messages."""
 PORT = "direct-dma"
@@ -32,9 +39,20 @@ PORT = "direct-dma"
 def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
     """Resolve the requested system; `sets` apply before the requested changes."""
     changes = [*sets, *asked.sets]
+    refuse_expander(asked.profile)
     if isinstance(asked.profile, ResolvedSystem):
         return asked.profile.with_(parse_sets(changes)) if changes else asked.profile
     return resolve(str(asked.profile or SYSTEM), changes)
+
+
+def refuse_expander(profile: object) -> None:
+    """Refuse the name of a memory expander where a system is due.
+
+    Raises:
+        InputError: It is one.
+    """
+    if isinstance(profile, str) and profile in shipped.profile_files("expander"):
+        raise refusal("conflict", f"--profile {profile}: is a memory expander: give --test mem-rd, or a system")
 
 
 def in_order(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +131,23 @@ def _frames(asked: Asked, frames: "Frames") -> Carrier:
     return Carrier(backend, tests, title, on, title, entries)
 
 
+def _lines(asked: Asked, lines: "MemoryLines") -> Carrier:
+    from pcielab.library.expanders import ExpanderProfile, load_expander
+    from pcielab.library.profiles.read import own_sets
+
+    asked_for, own = asked.profile or EXPANDER, own_sets("expander", asked.sets, "the expander of mem-rd")
+    if isinstance(asked_for, ExpanderProfile):
+        profile = asked_for.with_(own, "--set") if own else asked_for
+    else:
+        profile = load_expander(str(asked_for), own)
+    backend, tests = _core.Backend.expander(profile.handle), lines.to_json()
+    with found_in(profile.name):
+        backend.check(tests, seed=asked.options.seed)
+    title = changed_title(profile.title, _named("expander", own))
+    entries = {"expander": json.loads(profile.json()), **({"overrides": own} if own else {})}
+    return Carrier(backend, tests, f"{title}, {100 * lines.read_share:.3g} % reads", profile.name, title, entries)
+
+
 def _named(kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes as `--set` takes them."""
     return {f"{kind}.{key}": value for key, value in changes.items()}
@@ -143,6 +178,7 @@ TAKES: dict[WorkKind, Takes] = {
     "transfers": Takes(_transfers, OF_TRANSFERS | {"engine"}),
     "messages": Takes(_messages, OF_DEVICES),
     "frames": Takes(_frames, OF_DEVICES),
+    "lines": Takes(_lines, OF_DEVICES),
     "flows": Takes(_flows, frozenset()),
 }
 

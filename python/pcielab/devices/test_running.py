@@ -31,6 +31,7 @@ def works() -> dict[WorkKind, Work]:
         "transfers": load_suite("quick"),
         "messages": load_message_suite("stores"),
         "frames": pcielab.Frames(model.load_nic("niantic-dpdk"), [64]),
+        "lines": pcielab.MemoryLines(loads=[0.5], lines=1000),
         "flows": fabric.Flows(testbed, points, "latency"),
     }
 

@@ -3,19 +3,23 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from pcielab import _core
 from pcielab._core import Tunnel, Width, read_tunnel, read_width
 from pcielab.errors import InputError, refusal
+from pcielab.kinds.asked_expander import is_expander
 from pcielab.library.alike import alike
 from pcielab.library.figure_words import COMPLETIONS, ENGINES, STATES, WHATS
 from pcielab.wording import shown
 
+if TYPE_CHECKING:
+    from pcielab.library.expanders import ExpanderProfile
+
 What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "interrupt", "iops"]
 Engine: TypeAlias = Literal["copy", "kernel", "dma", "core"]
 Completion: TypeAlias = Literal["polled", "interrupt"]
-Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator"]
+Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator", "expander"]
 Carrier: TypeAlias = Width | Tunnel
 
 _SAME: Mapping[str, What] = {"read": "h2d", "write": "d2h"}
@@ -103,6 +107,8 @@ class Question:
         name: What asks: a row of a store; empty for one value.
         link_given: Of a row of a store, whether its link is the asker's, because it has none of its own.
         source_key: Source of the value itself, if it is published: no comparison with it.
+        read_share: Of an expander, share of the lines that are read; None if unknown.
+        expander: Of an expander, the one whose bounds apply, and what was assumed of it; None without a link.
     """
 
     what: What
@@ -122,6 +128,8 @@ class Question:
     name: str = ""
     link_given: bool = False
     source_key: str = ""
+    read_share: float | None = None
+    expander: "tuple[ExpanderProfile, str] | None" = None
 
     @property
     def is_time(self) -> bool:
@@ -193,6 +201,8 @@ def read_value(text: str, what: What) -> Value:
 
 def kind_of(device: str, engine: Engine | None) -> Kind | None:
     """The kind of a device by its name, or by the engine where only GPUs have it."""
+    if is_expander(device):
+        return "expander"
     for kind, words in _KINDS:
         if re.search(words, device, re.IGNORECASE | re.ASCII):
             return kind  # type: ignore[return-value]

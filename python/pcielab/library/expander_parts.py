@@ -20,6 +20,8 @@ class ExpanderLink(Values):
     """Size of a flit: 68 of CXL 1.1 and 2.0, 256 of CXL 3."""
     sync_headers: bool
     """Whether sync headers take 2 of 130 bits, which CXL can bypass; generations 6 and 7 have none."""
+    ide_flits: int
+    """Flits that share a MAC of CXL IDE, which takes one of their slots; 0 without IDE."""
 
 
 class ExpanderController(Values):
@@ -37,7 +39,12 @@ class ExpanderMemory(Values):
     megatransfers_per_s: int
     """Transfers of a channel, MT/s: the number of `DDR5-5600`."""
     data_share: float
-    """Share of the time of a channel that moves data: the rest is refresh and changes of direction."""
+    """Share of the time of a channel that moves data: the rest is changes of direction, and refresh unless
+    `refresh_ns` gives it."""
+    refresh_ns: float
+    """Time of a refresh, which stops all banks of a channel; 0 leaves refresh to `data_share`."""
+    refresh_interval_ns: float
+    """Time from one refresh of a channel to the next."""
     banks: int
     """Banks of a channel, those of all its ranks and halves."""
     read_bank_ns: float

@@ -34,6 +34,7 @@ from pcielab.model.answers import (
     ExpanderLoad as ExpanderLoad,
     ExpanderRates as ExpanderRates,
     HostRates as HostRates,
+    InterleavedRates as InterleavedRates,
     LinkSizing as LinkSizing,
     LinkUse as LinkUse,
     Loopback as Loopback,
@@ -51,7 +52,9 @@ from pcielab.model.questions import (
     bandwidth as bandwidth,
     engine as engine,
     expander as expander,
+    interleaved as interleaved,
     link_sizing as link_sizing,
+    local_memory as local_memory,
     nic as nic,
     sizing as sizing,
 )

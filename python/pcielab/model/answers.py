@@ -213,6 +213,8 @@ class ExpanderLoad(_Answer):
     """Part of it that waits for slots to memory."""
     bank_wait_ns: float
     """Part that waits for a bank."""
+    refresh_wait_ns: float
+    """Part that waits for a refresh."""
     bus_wait_ns: float
     """Part that waits for the memory's bus."""
     from_memory_wait_ns: float
@@ -227,7 +229,8 @@ class ExpanderRates(_Answer):
     peak_gbytes_per_s: float
     """The most data of both directions together, GB/s."""
     bound: str
-    """What limits it: `slots-to-memory`, `slots-from-memory`, `memory-bus` or `memory-banks`."""
+    """What limits it: `slots-to-memory`, `slots-from-memory`, `memory-bus`, `memory-banks` or
+    `lines-in-flight`."""
     ceilings: dict[str, float]
     """The rate that each bound alone would allow, GB/s."""
     slots_to_memory: float
@@ -235,6 +238,49 @@ class ExpanderRates(_Answer):
     slots_from_memory: float
     """Slots of a line from memory."""
     loads: list[ExpanderLoad]
+    """How long a read takes at each load."""
+
+
+class InterleavedMember(_Answer):
+    """A memory of those that lines are interleaved over."""
+
+    name: str
+    """Its name."""
+    line_share: float
+    """Share of the lines that go to it."""
+    alone_gbytes_per_s: float
+    """The most data that it gives alone, GB/s."""
+    bound: str
+    """What limits it alone."""
+    gbytes_per_s: float
+    """Its data at the peak of all together, GB/s."""
+
+
+class InterleavedLoad(_Answer):
+    """A read of interleaved memories at a load."""
+
+    load: float
+    """Share of the peak of all together, 0 to below 1."""
+    gbytes_per_s: float
+    """Data of all memories and both directions together, GB/s."""
+    read_latency_ns: float
+    """Mean time of a read over all memories, by their shares of the lines."""
+    member_latencies_ns: list[float]
+    """Mean time of a read in each memory."""
+
+
+class InterleavedRates(_Answer):
+    """What memories give together, over which lines are interleaved."""
+
+    read_share: float
+    """Share of the lines that are read, 0 to 1."""
+    peak_gbytes_per_s: float
+    """The most data of all memories and both directions together, GB/s."""
+    bound: str
+    """The memory that is full first, and what of it."""
+    members: list[InterleavedMember]
+    """Each memory."""
+    loads: list[InterleavedLoad]
     """How long a read takes at each load."""
 
 

@@ -21,6 +21,7 @@ from pcielab.model.answers import (
     Capacities,
     EngineRates,
     ExpanderRates,
+    InterleavedRates,
     LinkSizing,
     NicThroughput,
     Sizing,
@@ -31,6 +32,7 @@ from pcielab.model.whole_questions import (
     BandwidthQuestion,
     EngineQuestion,
     ExpanderQuestion,
+    InterleavedQuestion,
     LinkSizingQuestion,
     NicQuestion,
     SizingQuestion,
@@ -48,6 +50,7 @@ _SIZINGS = TypeAdapter(list[Sizing])
 _LINK_SIZINGS = TypeAdapter(list[LinkSizing])
 _RATES = TypeAdapter(list[EngineRates])
 _EXPANDED = TypeAdapter(list[ExpanderRates])
+_INTERLEAVED = TypeAdapter(list[InterleavedRates])
 _BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
@@ -176,7 +179,11 @@ def engine(
 
 @refuses_wrong_types
 def expander(
-    profile: "ExpanderProfile", read_shares: Sequence[float], *, loads: Sequence[float] = ()
+    profile: "ExpanderProfile",
+    read_shares: Sequence[float],
+    *,
+    loads: Sequence[float] = (),
+    requesters: Mapping[str, float] | None = None,
 ) -> list[ExpanderRates]:
     """The peak of memory behind CXL.mem with each mix of reads and writes, and how long a read takes below it.
 
@@ -184,17 +191,76 @@ def expander(
         profile: The expander; see `load_expander`.
         read_shares: Shares of the lines that are read, 0 to 1.
         loads: Shares of the peak, 0 to 0.99, at which to give the mean time of a read beyond the host.
+        requesters: `cores`, the `fill_buffers` of each, and `host_ns`, the host's part of a line's time; their
+            lines in flight may limit the peak. None: any number.
 
     Raises:
-        InputError: A share is out of range.
+        InputError: A share or number is out of range.
 
     >>> from pcielab import model
     >>> [rates] = model.expander(model.load_expander("cxl2-ddr5-5600"), [1.0])
     >>> rates.bound, round(rates.peak_gbytes_per_s, 1)
     ('slots-from-memory', 26.8)
     """
-    question: ExpanderQuestion = {"read_shares": list(read_shares), "loads": list(loads)}
+    question: ExpanderQuestion = {
+        "read_shares": list(read_shares),
+        "loads": list(loads),
+        "cores": None if requesters is None else dict(requesters),
+    }
     return Answers(_EXPANDED.validate_json(_core.model_expander(profile.handle, question_json(question))))
+
+
+@refuses_wrong_types
+def interleaved(
+    expanders: "Sequence[tuple[ExpanderProfile, float]]",
+    read_shares: Sequence[float],
+    *,
+    local: tuple[Mapping[str, Any], float] | None = None,
+    loads: Sequence[float] = (),
+) -> list[InterleavedRates]:
+    """What expanders, and memory of the host, give together where lines are interleaved over them by weight.
+
+    Args:
+        expanders: Each with its weight: of each round of lines, as many go to it.
+        read_shares: Shares of the lines that are read, 0 to 1.
+        local: Memory of the host (`local_memory`) with its weight; None: none.
+        loads: Shares of the peak of all, 0 to 0.99, at which to give the mean time of a read.
+
+    Raises:
+        InputError: A share, weight or number is out of range.
+
+    >>> from pcielab import model
+    >>> expander = model.load_expander("cxl2-ddr5-5600")
+    >>> [two] = model.interleaved([(expander, 1), (expander, 1)], [1.0])
+    >>> round(two.peak_gbytes_per_s, 1), [round(one.gbytes_per_s, 1) for one in two.members]
+    (53.5, [26.8, 26.8])
+    """
+    memory, weight = (None, 1.0) if local is None else local
+    question: InterleavedQuestion = {
+        "weights": [weight for _, weight in expanders],
+        "local": None if memory is None else dict(memory),
+        "local_weight": weight,
+        "read_shares": list(read_shares),
+        "loads": list(loads),
+    }
+    handles = [profile.handle for profile, _ in expanders]
+    return Answers(_INTERLEAVED.validate_json(_core.model_interleaved(handles, question_json(question))))
+
+
+def local_memory(
+    channels: int, megatransfers_per_s: int, *, unloaded_ns: float = 90.0, like: "ExpanderProfile"
+) -> dict[str, Any]:
+    """Memory of the host for `interleaved`, with the banks, bus and arrivals of an expander.
+
+    Args:
+        channels: Channels of 64 data bits.
+        megatransfers_per_s: Transfers of a channel: the number of `DDR5-4800`.
+        unloaded_ns: Time of a read that meets no other, from where the expanders' times begin.
+        like: The expander whose banks, data share and unevenness apply.
+    """
+    memory = {**like.memory.dump(), "channels": channels, "megatransfers_per_s": megatransfers_per_s}
+    name = f"local {channels} x {megatransfers_per_s} MT/s"
+    return {"name": name, "unloaded_ns": unloaded_ns, "memory": memory, "arrivals": like.arrivals.dump()}
 
 
 def system_bounds(system: _core.System, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:

@@ -83,6 +83,23 @@ class ExpanderQuestion(TypedDict):
     """Shares of the lines that are read."""
     loads: list[float]
     """Shares of the peak at which to tell how long a read takes."""
+    cores: dict[str, Any] | None
+    """Cores whose lines in flight may limit it; null: any number."""
+
+
+class InterleavedQuestion(TypedDict):
+    """A question about memories that lines are interleaved over."""
+
+    weights: list[float]
+    """Weights of the expanders, in their order."""
+    local: dict[str, Any] | None
+    """Memory of the host among them; null: none."""
+    local_weight: float
+    """Its weight."""
+    read_shares: list[float]
+    """Shares of the lines that are read."""
+    loads: list[float]
+    """Shares of the peak at which to tell how long a read takes."""
 
 
 class MessagesQuestion(TypedDict):

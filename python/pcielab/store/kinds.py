@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 if TYPE_CHECKING:
     import pandas as pd
 
-RunKind: TypeAlias = Literal["transfers", "messages", "frames", "flows", "tools", "traces"]
-"""Kind of a run's tests: `tools` is what other tools measured, `traces` recorded DMA played on a host."""
+RunKind: TypeAlias = Literal["transfers", "messages", "frames", "flows", "tools", "traces", "memory"]
+"""Kind of a run's tests: `tools` is what other tools measured, `traces` recorded DMA played on a host,
+`memory` lines of a CXL expander."""
 KINDS: tuple[RunKind, ...] = get_args(RunKind)
 Type: TypeAlias = tuple[Any, str]
 """Python types of a value, and their name in a refusal."""

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from pcielab.errors import refusal
 
-WorkKind: TypeAlias = Literal["transfers", "messages", "frames", "flows"]
+WorkKind: TypeAlias = Literal["transfers", "messages", "frames", "lines", "flows"]
 Samples: TypeAlias = Literal["full", "adaptive"]
 Engine: TypeAlias = Literal["fast", "reference"]
 
@@ -15,13 +15,14 @@ ASKED_BY: dict[WorkKind, str] = {
     "transfers": "--test or a suite of transfers",
     "messages": "a suite of messages",
     "frames": "--nic",
+    "lines": "--test mem-rd",
     "flows": "`pcielab fabric run`",
 }
 """Options that select each kind of work."""
 
 
 class Work(Protocol):
-    """Tests in order: a suite of transfers or of messages, frames through a NIC, or flows on a fabric."""
+    """Tests in order: a suite, frames through a NIC, lines of an expander, or flows on a fabric."""
 
     @property
     def kind(self) -> WorkKind:
