@@ -26,7 +26,7 @@ SAMPLES = Path(__file__).parent / "tool_outputs"
 TOOLS = {"nvbandwidth": "0.5-one-gpu.txt", "perftest": "read-bw-all-sizes.txt", "fio": "3.36-mixed.json"}
 FORMATS = ("json", "csv", "table")
 KINDS = (
-    *("transfers", "latency", "frames", "messages", "mux", "flows", "traced"),
+    *("transfers", "latency", "frames", "messages", "mux", "flows", "traced", "memory"),
     *("core", "imported", "netfpga", "emulated", "nvbandwidth", "perftest", "fio"),
 )
 OF_ONE = (
@@ -48,6 +48,7 @@ PAIRS = (
     *(("flows", "traced"), ("core", "transfers"), ("imported", "transfers"), ("transfers", "frames")),
     *(("mux", "messages"), ("latency", "transfers"), ("emulated", "transfers"), ("netfpga", "transfers")),
     *(("nvbandwidth", "transfers"), ("perftest", "fio"), ("nvbandwidth", "nvbandwidth-linked")),
+    *(("memory", "memory-changed"), ("memory", "frames")),
 )
 WITHOUT_STORES = (
     ["model", "pio"],
@@ -63,8 +64,10 @@ WITHOUT_STORES = (
     ["explain", "--nic", "niantic-kernel"],
     ["why", "--nic", "connectx-6-dx", "--measured", "60"],
     ["why", "--test", "bw-rd", "--size", "64", "--measured", "20"],
+    ["why", "--test", "mem-rd", "--reads", "67%", "--measured", "25GB/s"],
     ["why", "fabrex-u55c", "--flows", "table2"],
     ["normal", "--what", "h2d", "--link", "gen5x16", "--value", "54.1GB/s", "--engine", "copy"],
+    ["normal", "--what", "read", "--value", "26GB/s", "--device", "CXL memory expander", "--link", "gen5x8"],
     ["normal", "--what", "d2h", "--link", "gen4x16", "--value", "90Gb/s", "--engine", "dma", "--figures"],
     ["runs", "."],
     ["profiles", "list"],
@@ -85,6 +88,8 @@ WITHOUT_STORES = (
     ["fabric", "paths", "fabrex-u55c", "A", "C"],
     ["fabric", "simulate", "fabrex-u55c", "--flows", "latency", "--duration-us", "20"],
     ["run", "--test", "bw-rd", "--size", "64", "-o", "{new}"],
+    ["run", "--test", "mem-rd", "--loads", "0.5", "--lines", "1000", "-o", "{new}"],
+    ["model", "cxl", "--interleave", "1,2", "--local", "8x4800"],
     ["run", "--nic", "simple-nic", "--frames", "64", "-o", "{new}"],
     ["fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", "{new}"],
     ["sweep", "spec.toml", "-o", "{new}"],
@@ -124,6 +129,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("latency", "run", "--test", "lat-rd")
     run("frames", "run", "--nic", "niantic-dpdk", *nic)
     run("frames-changed", "run", "--nic", "simple-nic", *nic)
+    lines = ("--test", "mem-rd", "--reads", "67%", "--lines", "1000")
+    run("memory", "run", *lines)
+    run("memory-changed", "run", *lines, "--set", "expander.link.ide_flits=5")
     run("messages", "run", "--suite", kpio)
     run("messages-changed", "run", "--suite", kpio, "--set", "host.root_complex.read_ns=2000")
     run("mux", "run", "--suite", "kpio-mux")

@@ -107,6 +107,16 @@ def normal(
     cpu: Annotated[
         str | None, typer.Option("--cpu", metavar="NAME", help="The processor.", show_default=False)
     ] = None,
+    reads: Annotated[
+        str | None,
+        typer.Option(
+            "--reads",
+            metavar="SHARE",
+            help="Of a CXL memory expander with --what both: share of the lines that are read, 67% or 0.67 "
+            "[default: half].",
+            show_default=False,
+        ),
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -148,6 +158,8 @@ def normal(
 
     `pcielab normal --what latency --link gen3x16 --value 860ns --engine core --figures`
 
+    `pcielab normal --what both --reads 67% --link gen5x8 --value 25.1GB/s --device 'CXL memory expander'`
+
     `pcielab normal --what d2h --link tb4 --value 2.8GB/s --engine dma --device NVMe`
 
     `pcielab normal run.db`
@@ -172,6 +184,7 @@ def normal(
         "--completion": completion,
         "--device": device,
         "--cpu": cpu,
+        "--reads": reads,
         "--source": source,
     }
     if run is not None:
@@ -220,7 +233,14 @@ def _answer(given: dict[str, Any]) -> "Normal":
         device=given["--device"] or "",
         cpu=given["--cpu"] or "",
         source=given["--source"] or "",
+        read_share=None if given["--reads"] is None else _share(given["--reads"]),
     )
+
+
+def _share(text: str) -> float:
+    from pcielab._core import read_number
+
+    return read_number(text, "--reads", "share", "", (0.0, 1.0))
 
 
 def _print_run(run: Path, tests: list[str], output_format: Format, **given: Any) -> None:

@@ -42,6 +42,7 @@ _ROLES = {"value": "", "bound": "bound", "cause": "defect", "change": "change", 
 
 
 _USUAL = "with --nic, usual for its line"
+_MEMORY_TEST = "mem-rd"
 
 
 @takes_test_options
@@ -64,7 +65,7 @@ def why(
             "--test",
             metavar="TEXT|N|TEST",
             help="With RUN: only tests whose family or name contains TEXT, or test number N; repeatable. Without: "
-            "one test, as for `run`, like bw-rd.",
+            "one test, as for `run`, like bw-rd, or mem-rd.",
         ),
     ] = None,
     nic: Annotated[
@@ -95,21 +96,49 @@ def why(
     lanes: Annotated[int | None, link_option("lanes", _USUAL)] = None,
     mps: Annotated[int | None, link_option("mps_bytes", _USUAL)] = None,
     mrrs: Annotated[int | None, link_option("mrrs_bytes", _USUAL)] = None,
+    reads: Annotated[
+        str | None,
+        typer.Option(
+            "--reads",
+            metavar="SHARE",
+            help="With --test mem-rd: share of the lines that are read, 0.58 or 58% [default: all].",
+            show_default=False,
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            "--cores",
+            help="With --test mem-rd: cores, whose lines in flight may bind [default: any number].",
+            show_default=False,
+        ),
+    ] = None,
+    fill_buffers: Annotated[
+        int | None,
+        typer.Option(
+            "--fill-buffers",
+            help="With --cores: lines that each keeps in flight [default: 16].",
+            show_default=False,
+        ),
+    ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
             "--profile",
             metavar="NAME|FILE",
-            help="System of --test [default: hsw2620]; with --nic, simulate the NIC on it.",
-            autocompletion=profile_names("system"),
+            help="System of --test [default: hsw2620], of mem-rd a CXL memory expander; with --nic, simulate the "
+            "NIC on it.",
+            autocompletion=profile_names("system", "expander"),
             show_default=False,
         ),
     ] = None,
     sets: Annotated[
         list[str] | None,
         set_option(
-            "Change one value of the profile, the NIC (nic.KEY) or FABRIC (fabric.KEY)",
+            "Change one value of the profile, the NIC (nic.KEY), the expander (expander.KEY) or FABRIC "
+            "(fabric.KEY)",
             "nic",
+            "expander",
             "fabric",
             system=True,
         ),
@@ -150,6 +179,8 @@ def why(
 
     `pcielab why --test bw-rd --size 64 --profile ib-000-nosp --measured 20`
 
+    `pcielab why --test mem-rd --profile cxl2-ddr5-5600 --reads 67% --measured 25GB/s`
+
     `pcielab why --nic niantic-dpdk --line 100 --frame 64 --direction rx --measured 40`
 
     `pcielab why fabrex-u55c --flows table2 -o why.svg`
@@ -172,7 +203,8 @@ def why(
     value = None if measured is None else _value(measured, of_latency=(tests or [""])[0].startswith("lat-"))
     common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": value, "limit": limit}
     with errors_name_options(frame_bytes="--frame", frames_bytes="--frame", limit="--limit"):
-        answer = _answer(asked, other, tests or [], nic, of_nic, single, common)
+        of_memory = {"reads": reads, "cores": cores, "fill_buffers": fill_buffers}
+        answer = _answer(asked, other, tests or [], nic, of_nic, single, common, of_memory)
     if picture is not None:
         from pcielab.report.figures.why import draw_why
         from pcielab.report.save import save_figure
@@ -199,9 +231,20 @@ def _answer(
     of_nic: dict[str, Any],
     single: dict[str, object],
     common: dict[str, Any],
+    of_memory: dict[str, Any],
 ) -> "Why":
     from pcielab.analysis.why import why as answer
 
+    of_lines = {f"--{word.replace('_', '-')}": value for word, value in of_memory.items() if value is not None}
+    if asked is None and nic is None and tests == [_MEMORY_TEST]:
+        own = {
+            f"--{word.replace('_', '-')}": value
+            for word, value in {**single, **of_nic}.items()
+            if value is not None
+        }
+        _refuse({**own, **({"--flows": 1} if common["flows"] else {})}, f"with --test {_MEMORY_TEST}")
+        return _of_lines(of_memory, common)
+    _refuse(of_lines, f"without --test {_MEMORY_TEST}")
     own = {f"--{word.replace('_', '-')}": value for word, value in single.items() if value is not None}
     of_nics = {f"--{word}": value for word, value in of_nic.items() if value is not None}
     if nic is not None:
@@ -227,6 +270,24 @@ def _answer(
         say(f"assumed: --profile {SYSTEM}")
     with Bar() as bar:
         return answer(single_test(tests[0], **words), progress=_shown_on(bar), **common)
+
+
+def _of_lines(given: dict[str, Any], common: dict[str, Any]) -> "Why":
+    from pcielab.analysis.why.ask import why_lines
+    from pcielab.work.memory_lines import MemoryLines
+
+    words = {word: given[word] for word in ("cores", "fill_buffers") if given[word] is not None}
+    if given["reads"] is not None:
+        words["read_share"] = read_number(given["reads"], "--reads", "share", "", (0.0, 1.0))
+    if given["cores"] is None and given["fill_buffers"] is not None:
+        raise refusal("missing", "--fill-buffers: of --cores: give --cores as well")
+    if common["profile"] is None:
+        from pcielab.devices.sim import EXPANDER
+
+        say(f"assumed: --profile {EXPANDER}")
+    lines = MemoryLines(**words)
+    any_cores = given["cores"] is None
+    return why_lines(lines, common["profile"], common["sets"], common["measured"], any_cores=any_cores)
 
 
 def _shown_on(bar: Bar) -> "Progress":

@@ -75,7 +75,7 @@ class PublishedFigure(BaseModel):
     engine: str
     """What moves the data: `copy`, `kernel`, `dma`, `core`."""
     kind: str
-    """Kind of device: `gpu`, `nic`, `nvme`, `fpga`, `accelerator`."""
+    """Kind of device: `gpu`, `nic`, `nvme`, `fpga`, `accelerator`, `expander`."""
     question_link: str
     """The link in a word, `gen5x16`, or its tunnel, `tb4`; empty: unknown, or inferred from the rate alone."""
     line_gbps: float | None
@@ -88,6 +88,8 @@ class PublishedFigure(BaseModel):
     """The figure without that cause: the id of a row, or a value in the same unit."""
     completion: str
     """How the processor learns of completions: `polled` or `interrupt`; empty: the source does not say."""
+    read_share: float | None
+    """Of a memory expander, share of the lines that were read; empty: `what` says it, or the source does not."""
 
 
 @cache
@@ -129,7 +131,7 @@ def read_figures(path: Path) -> list[PublishedFigure]:
     return figures
 
 
-_NUMBERS = {"size_bytes", "mps_bytes", "line_gbps"}
+_NUMBERS = {"size_bytes", "mps_bytes", "line_gbps", "read_share"}
 
 
 def _value(key: str | None, text: str | list[str] | None) -> str | list[str] | None:

@@ -1,6 +1,7 @@
 """`pcielab.normal`: read the question from words, refuse impossible values, and judge it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -9,7 +10,9 @@ from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range, refusal
+from pcielab.kinds.asked_expander import check_name, expander_of, is_expander
 from pcielab.kinds.question import (
+    Engine,
     Question,
     kind_of,
     line_of,
@@ -48,6 +51,7 @@ def normal(
     device: str = "",
     cpu: str = "",
     source: str = "",
+    read_share: float | None = None,
 ) -> Normal: ...
 @overload
 def normal(
@@ -77,6 +81,7 @@ def normal(
     device: str = "",
     cpu: str = "",
     source: str = "",
+    read_share: float | None = None,
 ) -> Normal | list[Normal]:
     """Whether one value is normal, or each row of a run.
 
@@ -101,6 +106,7 @@ def normal(
         device: Name of the device.
         cpu: Name of the processor.
         source: Key of the source that published the value: it is not compared with its own figures.
+        read_share: Of a memory expander, share of the lines that are read [default: by `asked`; of `both`, half].
 
     Raises:
         InputError: A value is impossible, or its unit does not fit.
@@ -109,6 +115,8 @@ def normal(
         _check(None, None, None, mps_bytes, line_gbps)
         return _of_store(asked, tests, line_gbps, link, mps_bytes)
     by = read_engine(engine)
+    check_name(device)
+    by = _of_core(by) if is_expander(device) else by
     moved = read_what(asked, by)
     _check(size_bytes, depth, round_trip_ns, mps_bytes, line_gbps)
     question = Question(
@@ -128,6 +136,7 @@ def normal(
         cpu=cpu,
         source_key=_known_source(source),
     )
+    question = _with_expander(question, read_share)
     if moved == "iops" and size_bytes is None:
         raise refusal("missing", "--what iops: no size: give --size, the bytes of a command")
     raw = raw_rate(question)
@@ -140,6 +149,39 @@ def normal(
             f"{remedy}",
         )
     return judge(question)
+
+
+def _of_core(engine: Engine | None) -> Engine:
+    """The engine that reaches memory behind CXL.mem: a core."""
+    if engine not in (None, "core"):
+        raise refusal(
+            "conflict",
+            f"--engine {engine}: cores read and write memory behind CXL: give --engine core, or leave it out",
+        )
+    return "core"
+
+
+def _with_expander(question: Question, read_share: float | None) -> Question:
+    """The question with the expander whose bounds apply, and the mix of reads and writes."""
+    if question.kind != "expander":
+        if read_share is not None:
+            raise refusal(
+                "conflict", "--reads: is the mix of a CXL memory expander: give its --device, or leave it out"
+            )
+        return question
+    if question.what not in ("d2h", "h2d", "both", "latency"):
+        raise refusal(
+            "unsupported", f"--what {question.what}: an expander has none: give read, write, both or latency"
+        )
+    alone = {"d2h": 1.0, "h2d": 0.0}.get(question.what)
+    if read_share is not None and alone is not None and read_share != alone:
+        word = "read" if alone else "write"
+        raise refusal(
+            "conflict", f"--reads {read_share:g}: --what {word} is without a mix: give --what both for the sum"
+        )
+    if read_share is not None and not 0 <= read_share <= 1:
+        raise out_of_range("--reads", read_share, "a share of 0 to 1")
+    return replace(question, read_share=read_share, expander=expander_of(question.device, question.width))
 
 
 def _known_source(key: str) -> str:

@@ -1,9 +1,11 @@
 """What link, path and engine allow: the bounds of a question, in the units of its value.
 
 Wire: the link with the payload that this path carries in a TLP. Line: a NIC's. In flight: bytes in flight over the
-round trip. Call: size / (t0 + size / B), with the usual cost t0 of a call, of copy engines.
+round trip. Call: size / (t0 + size / B), with the usual cost t0 of a call, of copy engines. Memory behind CXL.mem
+has the bounds of `pcielab model cxl`: slots each way, the memory's bus and its banks.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,7 +14,7 @@ from pcielab.kinds.question import Question
 from pcielab.library.link import Link
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.link import Accounting
-from pcielab.model.questions import bandwidth
+from pcielab.model.questions import bandwidth, expander
 from pcielab.wording import byte_size, time_text
 
 _LINE_BYTES = 64
@@ -35,7 +37,8 @@ class Bound:
     """One bound of a question.
 
     Attributes:
-        name: `wire`, `line`, `in flight` or `call`.
+        name: `wire`, `line`, `in flight` or `call`; of an expander, a bound of `pcielab.model.expander`, or
+            `unloaded`.
         value: What it allows, in GB/s or commands a second; of a latency, the least time, ns.
         because: How it is computed, with its numbers.
         assumed: What was assumed, empty if nothing was.
@@ -64,9 +67,10 @@ def bounds(question: Question, call: Call | None) -> list[Bound]:
     """Every bound that can be computed for a question, the least first (of a latency, the one bound)."""
     if question.is_time:
         return _least_time(question)
-    found = [*_wire(question), *_line(question)]
-    if question.size_bytes and question.depth and question.round_trip_ns:
-        found.append(_in_flight(question, question.size_bytes, question.depth, question.round_trip_ns))
+    found = [*_of_expander(question)] if question.kind == "expander" else [*_wire(question), *_line(question)]
+    size = question.size_bytes or (_LINE_BYTES if question.kind == "expander" else None)
+    if size and question.depth and question.round_trip_ns:
+        found.append(_in_flight(question, size, question.depth, question.round_trip_ns))
     if call and found and question.engine == "copy" and question.size_bytes:
         found.append(_call(question, min(bound.value for bound in found), call, question.size_bytes))
     if question.what == "iops":
@@ -84,6 +88,33 @@ def raw_rate(question: Question) -> float | None:
     if question.what == "iops":
         return raw * 1e9 / question.size_bytes if question.size_bytes else None
     return raw
+
+
+def read_share_of(question: Question) -> float:
+    """Share of the lines that are read: as given, or by what moves, half of them both ways."""
+    if question.read_share is not None:
+        return question.read_share
+    return {"d2h": 1.0, "h2d": 0.0, "latency": 1.0}.get(question.what, 0.5)
+
+
+def _of_expander(question: Question) -> Iterator[Bound]:
+    """The bounds of `pcielab model cxl`, of all links together."""
+    if question.expander is None:
+        return
+    profile, assumed = question.expander
+    share = read_share_of(question)
+    [rates] = expander(profile, [share])
+    links = question.width.links if isinstance(question.width, Width) else 1
+    link, memory = f"Gen{profile.link.generation} x{profile.link.lanes}", profile.memory
+    mix = f"({100 * share:.3g} % reads)"
+    because = {
+        "slots-to-memory": f"CXL on {link} with {rates.slots_to_memory:.3g} slots to memory a line {mix}",
+        "slots-from-memory": f"CXL on {link} with {rates.slots_from_memory:.3g} slots from memory a line {mix}",
+        "memory-bus": f"memory behind CXL of {memory.channels} x {memory.megatransfers_per_s} MT/s {mix}",
+        "memory-banks": f"memory behind CXL of {memory.channels} x {memory.banks} banks {mix}",
+    }
+    for name, rate in rates.ceilings.items():
+        yield Bound(name, rate * links, because[name], assumed)
 
 
 def _wire(question: Question) -> list[Bound]:
@@ -160,7 +191,11 @@ def _commands(bound: Bound, size: int, packets: bool) -> Bound:
 
 
 def _least_time(question: Question) -> list[Bound]:
-    """The time that request, data and interrupt need on the wire alone."""
+    """The time that request, data and interrupt need on the wire alone; of an expander, an unloaded read."""
+    if question.kind == "expander" and question.expander is not None:
+        profile, assumed = question.expander
+        because = "an unloaded read beyond the host's port"
+        return [Bound("unloaded", profile.controller.unloaded_ns, because, assumed)]
     if question.width is None:
         return []
     size = question.size_bytes or 4

@@ -13,13 +13,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from pcielab._core import Tunnel
+from pcielab._core import Tunnel, Width
 from pcielab.analysis.normal.bound import Call, bounds
 from pcielab.analysis.normal.spread import spread_of, usual_range
+from pcielab.kinds.asked_expander import USUAL, usual_on
 from pcielab.kinds.question import COUNTS, RATES, TIMED, TIMES, Question, Value, What, read_carrier
+from pcielab.library.expanders import load_expander
 from pcielab.library.published_figures import PublishedFigure, published_figures
+
+if TYPE_CHECKING:
+    from pcielab.library.expanders import ExpanderProfile
 
 LEAST_SOURCES = 3
 """With fewer, there is nothing to compare with."""
@@ -133,7 +138,19 @@ def question_of(figure: PublishedFigure) -> tuple[PublishedFigure, Question] | N
         device=figure.device,
         cpu=figure.cpu,
         source_key=figure.source_key,
+        read_share=figure.read_share,
+        expander=_expander_of(figure),
     )
+
+
+def _expander_of(figure: PublishedFigure) -> "tuple[ExpanderProfile, str] | None":
+    """The expander whose bounds apply to a figure: the usual one, on the link of the figure if that is known."""
+    if figure.kind != "expander":
+        return None
+    carrier = read_carrier(figure.question_link, "question_link") if figure.question_link else None
+    if isinstance(carrier, Width):
+        return usual_on(carrier.generation, carrier.lanes), ""
+    return load_expander(USUAL), ""
 
 
 def _value(figure: PublishedFigure) -> Value | None:
@@ -156,7 +173,7 @@ def ratio_of(question: Question) -> float | None:
 def is_small(question: Question) -> bool:
     """Whether a transfer is so small that costs of calls or packets matter."""
     size = question.size_bytes
-    if not size or question.is_time:
+    if not size or question.is_time or question.kind == "expander":
         return False
     if question.engine == "copy":
         call, found = usual_call(question.source_key), bounds(question, None)
@@ -193,6 +210,9 @@ def _same_kind(question: Question) -> _Key:
 
 
 def _same_engine(question: Question) -> _Key:
+    # Of an expander, a rate is over the bound of its mix of reads and writes.
+    if question.kind == "expander" and not question.is_time:
+        return (*_same_device(question), "both")
     # A core's stores are combined and posted, its loads are not: their ratios are hundreds apart.
     way = question.what if question.engine == "core" else _ONE_WAY.get(question.what, question.what)
     return (*_same_device(question), way)
@@ -201,7 +221,7 @@ def _same_engine(question: Question) -> _Key:
 def _same_device(question: Question) -> _Key:
     return (
         *(question.engine, question.kind, question.state, question.completion, is_small(question)),
-        *(_has_fast_medium(question), isinstance(question.width, Tunnel)),
+        *(_has_fast_medium(question), isinstance(question.width, Tunnel), question.kind == "expander"),
     )
 
 
@@ -217,7 +237,8 @@ def _whatever_kind(question: Question) -> _Key:
     if question.state == "iommu" and question.what in _ONE_WAY:
         return (question.engine, question.state, is_small(question))
     if question.what == "latency" and question.engine == "core":
-        return (question.what, question.engine, question.state, isinstance(question.width, Tunnel))
+        is_expander = question.kind == "expander"
+        return (question.what, question.engine, question.state, isinstance(question.width, Tunnel), is_expander)
     return (question.source_key, question.kind, question)
 
 
@@ -298,6 +319,8 @@ def _relation(question: Question) -> str:
     """Copy engines one way, whatever else GPUs do, the DMA of NICs and drives, of FPGA designs, and so on."""
     if question.is_time or question.what == "iops":
         return question.what
+    if question.kind == "expander":
+        return "expanders"
     if question.engine == "core":
         return "cores"
     if question.engine == "copy" and question.what in _ONE_WAY:

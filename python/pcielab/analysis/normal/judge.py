@@ -71,8 +71,20 @@ _CARRIERS = {
     "wire": "link can carry",
     "line": "NIC's line can carry",
     "in flight": "bytes in flight can reach",
+    "slots-to-memory": "flits to memory can carry",
+    "slots-from-memory": "flits from memory can carry",
+    "memory-bus": "memory behind CXL can move",
+    "memory-banks": "banks behind CXL can serve",
 }
-_OTHERS = {"wire": "another link", "line": "another line rate", "in flight": "a shorter round trip"}
+_OTHERS = {
+    "wire": "another link",
+    "line": "another line rate",
+    "in flight": "a shorter round trip",
+    "slots-to-memory": "another share of reads",
+    "slots-from-memory": "another share of reads",
+    "memory-bus": "more or faster channels of memory",
+    "memory-banks": "more banks",
+}
 """What else explains a value above a bound, by the bound's name."""
 
 
@@ -159,6 +171,11 @@ def _bound_sentence(question: Question, found: list[Bound], ratio: float | None)
         return f"No bound can be computed for {given}: give the link with --link, for example gen5x16."
     bound = found[0]
     assumed = f" ({bound.assumed})" if bound.assumed else ""
+    if question.is_time and bound.name == "unloaded":
+        part = value.text(bound.value)
+        return (
+            f"The expander alone takes {part} of {given}: {bound.because}{assumed}; the host's part comes on top."
+        )
     if question.is_time:
         return f"The wire alone takes {value.text(bound.value)} of {given}: {bound.because}."
     allows = f"{WHATS[question.what]}: {bound.because} allow{'' if bound.name == 'in flight' else 's'}"
@@ -228,6 +245,8 @@ def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
         missing["--link"] = f"without it there is no bound of the wire{slot}"
     if question.what == "interrupt":
         return missing
+    if question.kind == "expander":
+        return _missing_of_expander(question, missing)
     if question.engine is None:
         missing["--engine"] = f"{', '.join(ENGINES)} differ; all are pooled"
     if question.kind is None and question.engine in (None, "dma") and not question.device:
@@ -242,6 +261,15 @@ def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
         missing["--size"] = "small transfers pay for each call or packet"
     elif question.size_bytes and question.depth and question.round_trip_ns is None and not question.is_time:
         missing["--rtt-ns"] = _round_trip_reason(question)
+    return missing
+
+
+def _missing_of_expander(question: Question, missing: dict[str, str]) -> dict[str, str]:
+    if "--link" in missing and question.expander is not None:
+        link = question.expander[0].link
+        missing["--link"] = f"Gen{link.generation} x{link.lanes} of {question.expander[0].name} is assumed"
+    if question.what == "both" and question.read_share is None:
+        missing["--reads"] = "as many reads as writes are assumed; the mix decides which direction is full first"
     return missing
 
 

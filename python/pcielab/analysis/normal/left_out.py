@@ -88,8 +88,11 @@ class _Judged:
 
 
 def leave_one_source_out() -> LeftOut:
-    """Judge each bandwidth whose source states a link, without the figures of that source."""
-    total = sum(figure.unit in RATES and bool(figure.link) for figure in published_figures().values())
+    """Judge each bandwidth whose source states a link, without the figures of that source.
+
+    Not those of memory expanders: their bound is that of an assumed memory, too.
+    """
+    total = sum(map(_is_scored, published_figures().values()))
     answers = list(_judged())
     standards = [(ratio, usual) for figure, _, ratio, usual in answers if not figure.cause or figure.state]
     inside = sum(_is_inside(ratio, usual) for ratio, usual in standards)
@@ -108,9 +111,13 @@ def leave_one_source_out() -> LeftOut:
     )
 
 
+def _is_scored(figure: PublishedFigure) -> bool:
+    return figure.unit in RATES and bool(figure.link) and figure.kind != "expander"
+
+
 def _judged() -> Iterator[tuple[PublishedFigure, Question, float, Elsewhere]]:
     for figure in published_figures().values():
-        asked = question_of(figure) if figure.unit in RATES and figure.link else None
+        asked = question_of(figure) if _is_scored(figure) else None
         ratio = ratio_of(asked[1]) if asked else None
         usual = elsewhere(asked[1]) if asked and ratio is not None else None
         if asked and ratio is not None and usual is not None:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from pcielab.library.suites import Suite
     from pcielab.store import Store
     from pcielab.work.frames import Frames
+    from pcielab.work.memory_lines import MemoryLines
 
-Asked: TypeAlias = Union["Store", "Suite", "Frames", "Fabric", Path, str]
-"""A store or its path, one test, frames through a NIC, or a fabric."""
+Asked: TypeAlias = Union["Store", "Suite", "Frames", "MemoryLines", "Fabric", Path, str]
+"""A store or its path, one test, frames through a NIC, lines of an expander, or a fabric."""
 
 _PORT = "direct-dma"
 
@@ -44,11 +45,11 @@ def why(
     """Why a value is as it is: what binds, how sure that is, what to change, and what that would give.
 
     Args:
-        asked: A store or its path; one test (`single_test`); frames of one size through a NIC (`Frames`); or a
-            fabric (`fabric.load`).
+        asked: A store or its path; one test (`single_test`); frames of one size through a NIC (`Frames`); lines of
+            a memory expander (`MemoryLines`); or a fabric (`fabric.load`).
         other: A second store: why the two differ.
-        profile: For a test, its system [default: hsw2620]; for frames, the machine to simulate the NIC on, without
-            which the answer is the closed form of the link.
+        profile: For a test, its system [default: hsw2620]; for lines, their expander; for frames, the machine to
+            simulate the NIC on, without which the answer is the closed form of the link.
         sets: Changes to the profile, as `host.iommu.walk_ns=300`; to the NIC of frames, as `nic.queues.pairs=4`;
             to a fabric, as `fabric.node.S.delay_ns=90`.
         link: For frames without a profile, the link [default: the usual one of the line rate].
@@ -76,7 +77,11 @@ def why(
     chosen = {name for name, value in given.items() if value is not None}
     from pcielab.library.suites import Suite
     from pcielab.work.frames import Frames
+    from pcielab.work.memory_lines import MemoryLines
 
+    if isinstance(question, MemoryLines):
+        _refuse("lines", chosen)
+        return why_lines(question, profile, sets, measured)
     if isinstance(question, Suite):
         _refuse("test", chosen)
         return _of_test(question, profile, sets, measured, progress)
@@ -104,12 +109,14 @@ _TAKES = {
     "store": {"other", "test"},
     "test": {"profile", "set", "measured"},
     "frames": {"profile", "set", "link", "measured"},
+    "lines": {"profile", "set", "measured"},
     "fabric": {"flows", "set"},
 }
 _CALLED = {
     "store": "a store has its own system and values",
     "test": "one test has a system and perhaps a measured value",
     "frames": "a NIC has a link or a profile, and perhaps a measured value",
+    "lines": "lines have an expander, and perhaps a measured value",
     "fabric": "a fabric has flows and changes (fabric.KEY)",
 }
 
@@ -145,6 +152,36 @@ def _loaded(asked: str | Path) -> "Store | Fabric":
     from pcielab.store import open_store
 
     return open_store(asked)
+
+
+def why_lines(
+    lines: "MemoryLines", profile: Any, sets: Any, measured: float | None, *, any_cores: bool = False
+) -> Why:
+    """Why an expander gives lines no more; `measured` in Gb/s.
+
+    Args:
+        lines: The mix and the cores.
+        profile: The expander: a profile, its name or file; None: the usual one.
+        sets: Changes to it, as `expander.memory.channels=2`, or without `expander.` as a mapping.
+        measured: The value to explain.
+        any_cores: Whether the cores' lines in flight are not to limit it.
+
+    Raises:
+        InputError: The expander is missing, or a change wrong.
+    """
+    from pcielab.analysis.why.expander import LinesQuestion, why_expander
+    from pcielab.devices.sim import EXPANDER
+    from pcielab.library.expanders import ExpanderProfile, load_expander
+    from pcielab.library.profiles.read import own_sets
+
+    own = dict(sets) if isinstance(sets, Mapping) else own_sets("expander", sets, "the expander of mem-rd")
+    if isinstance(profile, ExpanderProfile):
+        expander = profile.with_(own, "--set") if own else profile
+    else:
+        expander = load_expander(str(profile or EXPANDER), own)
+    value = None if measured is None else measured / 8
+    cores = None if any_cores else lines.cores
+    return why_expander(LinesQuestion(expander, lines.read_share, cores, lines.fill_buffers, value))
 
 
 def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, progress: Progress) -> Why:
@@ -231,10 +268,11 @@ def _marked(extrapolated: Sequence[str]) -> list[str]:
 
 
 def _system(profile: Any, sets: Any, *more: str) -> "ResolvedSystem":
-    from pcielab.devices.sim import SYSTEM
+    from pcielab.devices.sim import SYSTEM, refuse_expander
     from pcielab.library.profiles import ResolvedSystem, resolve
     from pcielab.library.profiles.read import parse_sets
 
+    refuse_expander(profile)
     if isinstance(profile, ResolvedSystem):
         changes = {**parse_sets(more), **parse_sets(sets)}
         return profile.with_(changes) if changes else profile

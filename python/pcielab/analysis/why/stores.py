@@ -48,6 +48,8 @@ def why_store(
     asked = found.rows[0].asked
     if "frame_bytes" in asked:
         return _frames(store, found)
+    if "expander" in asked:
+        return _lines(store, found)
     if "flow" in asked:
         from pcielab.analysis.why.flow_runs import why_flow_run
 
@@ -81,6 +83,21 @@ def _average_ns(store: Store, test: int) -> float | None:
         return None
     [average] = found.loc[found["id"] == test, "average"]
     return float(average) if average == average else None
+
+
+def _lines(store: Store, found: "ExplainedRun") -> Why:
+    """Why the highest load of an expander's run moves no more."""
+    from pcielab.analysis.why.expander import LinesQuestion, why_expander
+    from pcielab.kinds.memory.rows import expander_of_run
+
+    most = max(found.rows, key=lambda row: row.value)
+    profile, asked = expander_of_run(store.manifest, store.path), most.asked
+    many = len(found.rows)
+    notes = [f"{many} loads: the one with the highest bandwidth; choose with --test"] if many > 1 else []
+    question = LinesQuestion(
+        profile, asked["read_share"], asked["cores"], asked["fill_buffers"], most.value / 8, store.origin
+    )
+    return why_expander(question, notes)
 
 
 def _frames(store: Store, found: "ExplainedRun") -> Why:
