@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pcielab import fabric, model
+from pcielab.explore.expanders import shipped_expanders
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.profiles import names, resolve
 from pcielab.library.suites import load_message_suite, single_test
@@ -29,14 +30,15 @@ _CHANGES: tuple[dict[str, Any], ...] = (
 
 
 def requests() -> list[Request]:
-    """300 requests: simulated transfers, messages, frames, flows, answers, curves, plans, changes and commands."""
+    """300 requests: simulated transfers, messages, frames, flows, answers, curves, plans, changes, expanders."""
     parts = (
         (_transfers(), 120),
         (_frames(), 8),
         (_messages(), 20),
         (_flows(), 20),
         (_whys(), 2),
-        (_questions(), 130),
+        (_questions(), 120),
+        (_expanders(), 10),
     )
     found = [one for kind, count in parts for one in islice(kind, count)]
     assert len(found) == 300
@@ -81,6 +83,14 @@ def _messages() -> Iterator[tuple[str, Any]]:
         parameters = {**test["parameters"], "messages": min(test["parameters"]["messages"], 200)}
         suite = {**whole, "tests": [{**test, "parameters": parameters}]}
         yield "messages", {"system": system, "profile": profile.as_question(), "suite": suite, "seed": nth}
+
+
+def _expanders() -> Iterator[tuple[str, Any]]:
+    shipped = {"expander": shipped_expanders()}
+    for nth in range(1000):
+        changes = {"link.lanes": (4, 8, 16)[nth % 3]} | ({"link.flit_bytes": 64} if nth == 7 else {})
+        described = {"name": "cxl2-ddr5-5600", "changes": changes, "shipped": shipped}
+        yield "expander", {"expander": described, "read_shares": [nth % 10 / 9], "loads": [0, 0.37, 0.9]}
 
 
 def _plain(flows: pd.DataFrame) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ def test_an_impossible_value_is_reported_and_can_be_reset(open_tab: OpenTab) -> 
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics", "/normal"])
+@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics", "/normal", "/expanders"])
 def test_pages_request_only_their_server_and_fit_their_width(
     open_tab: OpenTab, served: Served, path: str, width: int, scheme: str
 ) -> None:
@@ -255,6 +255,14 @@ def test_rows_are_rounded_and_sorted_by_a_heading(open_tab: OpenTab) -> None:
     assert bandwidths() == sorted(unsorted)
     head.click()
     assert bandwidths() == unsorted
+    assert tab.complaints == []
+
+
+def test_a_page_says_what_an_expander_gives(open_tab: OpenTab) -> None:
+    tab = open_tab("/expanders?reads=100")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    assert tab.page.inner_text("#peak") == "26.77 GB/s: slots-from-memory"
+    assert "--reads 100%" in tab.page.inner_text("#command")
     assert tab.complaints == []
 
 

@@ -82,7 +82,7 @@ def differing(native: list[tuple[Request, str]], others: list[str]) -> list[str]
 
 def test_requests_are_of_every_kind_and_nearly_all_are_answered(native: list[tuple[Request, str]]) -> None:
     assert {request[0] for request, _ in native} == {
-        "answer", "change", "flows", "frames", "messages", "plan", "record", "take-out", "why",
+        "answer", "change", "expander", "flows", "frames", "messages", "plan", "record", "take-out", "why",
     }  # fmt: skip
     refused = [answer for _, answer in native if answer.startswith("refused")]
     assert 1 <= len(refused) <= 10
@@ -127,6 +127,45 @@ def test_a_page_says_why_as_the_command_does(browser: Any, site: str) -> None:
     command = succeed("why", "--test", "bw-rd", "--cache", "host-warm", "--profile", "gen5-x16")
     assert tab.page.locator("#sentences li").all_inner_texts() == command.stdout.splitlines()[:3]
     assert "(assumed)" in tab.page.inner_text("#sentences")
+    assert tab.complaints == []
+
+
+def numbers_of(tab: Tab) -> dict[float, float]:
+    """The latencies that the page of expanders shows, by load."""
+    cells = tab.page.locator("#loads tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => Number(cell.title || cell.textContent)))"
+    )
+    return {row[0]: row[2] for row in cells}
+
+
+@pytest.mark.parametrize(
+    "address", ["", "?reads=38&lanes=16", "?generation=6&channels=2&reads=100", "?reads=58&speed=4800"]
+)
+def test_the_page_of_expanders_shows_the_numbers_of_its_command(browser: Any, site: str, address: str) -> None:
+    tab = opened(browser, f"{site}expanders.html{address}")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    words = shlex.split(tab.page.inner_text("#command"))
+    rows = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert numbers_of(tab) == {row["load"]: row["read_latency_ns"] for row in rows}
+    peak = f"{rows[0]['peak_gbytes_per_s']:.2f} GB/s: {rows[0]['bound']}"
+    assert tab.page.inner_text("#peak") == peak
+    assert tab.page.locator("#curve canvas").count() == 1
+    assert tab.complaints == []
+
+
+def test_the_page_of_expanders_answers_while_one_types_and_fits(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}expanders.html", 390, "dark")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    first = tab.page.inner_text("#peak")
+    tab.page.fill("input[name=reads]", "2")
+    tab.until(lambda: tab.page.inner_text("#peak") != first, "the new answer")
+    assert tab.page.inner_text("#peak").endswith("slots-to-memory")
+    assert "reads=2" in tab.page.url
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    tab.page.fill("input[name=speed]", "100")
+    tab.page.wait_for_timeout(400)
+    assert "--set expander.memory.megatransfers_per_s=100" not in tab.page.inner_text("#command")
+    assert all(url.startswith((site, "data:", "blob:")) for url in tab.requests)
     assert tab.complaints == []
 
 

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from pcielab.errors import InputError, refusal
-from pcielab.explore import answers, normal
+from pcielab.explore import answers, expanders, normal
 from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
@@ -57,7 +57,13 @@ class Presence:
 
 Ask: TypeAlias = Callable[[Any], object]
 
-_PAGES = {"/": "explore", "/stores": "stores", "/fabrics": "fabrics", "/normal": "normal"}
+_PAGES = {
+    "/": "explore",
+    "/stores": "stores",
+    "/fabrics": "fabrics",
+    "/normal": "normal",
+    "/expanders": "expanders",
+}
 _KINDS = {"js": "text/javascript", "css": "text/css"}
 _MOST_NAME = 200
 
@@ -96,6 +102,7 @@ class Server:
             "fabric": self.fabrics.estimated,
             "path": self.fabrics.path,
             "normal": normal.answered,
+            "expander": expanders.answered,
             "drop": Dropped(self.systems, self.fabrics).take,
         }
         return [

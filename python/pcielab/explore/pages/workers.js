@@ -165,6 +165,10 @@ const ASKS = {
     const asked = { reference: owns.get(question.system)?.file ?? question.system, name: question.system, title, link: system.link, sets: question.sets, question: ofTests(question) };
     return curves.ask("take-out", asked);
   },
+  expander: async ({ name, changes, ...question }) => {
+    const { expanders } = await shippedSetting();
+    return curves.ask("expander", { ...question, expander: { name, changes, shipped: { expander: expanders } } });
+  },
   stores: async () => [],
   // Everything but a system of the user's own shows a machine.
   drop: async (own) => {
