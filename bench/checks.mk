@@ -47,6 +47,10 @@ rust-long: target/rtl/pcielab-rtl ## Compare both engines of the simulator, the 
 	PCIELAB_TRANSACTIONS=20000 cargo test -p pcie-rtl -p pcie-sim --quiet --test contract --test engines_agree
 	PROPTEST_CASES=100 cargo test -p pcie-fabric --quiet simulate
 
+.PHONY: mmio-agreement
+mmio-agreement: ## Hold the closed form of loads and stores to the simulation over 300 random cores and links (a minute)
+	PCIELAB_MMIO_CASES=300 cargo test --workspace --lib --quiet -- --nocapture closed_form_and_simulation_agree
+
 .PHONY: macos-check
 macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-apple-darwin; needs no C compiler for it)
 	CC_x86_64_apple_darwin=true AR_x86_64_apple_darwin=true PYO3_NO_PYTHON=1 RUSTFLAGS='-D warnings' \

@@ -68,6 +68,7 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
+_ACCESS_WORDS = ("Instruction", "AccessBound")
 _ANSWERED = (
     *(
         "Bandwidth",
@@ -77,6 +78,8 @@ _ANSWERED = (
         "EngineRates",
         "ExpanderRates",
         "InterleavedRates",
+        "AccessTimes",
+        "AccessOutcome",
         "Messages",
         "Crossings",
         "Loopback",
@@ -101,9 +104,10 @@ def asked() -> str:
 def answers() -> str:
     """The module of answers."""
     kinds = schemas("model answers")
-    models = Models(kinds, named=_WORDS)
+    models = Models(kinds, named=(*_WORDS, *_ACCESS_WORDS))
     classes = [models.answer(name, "_Answer") for name in tables_below(kinds, *_ANSWERED)]
-    return "\n".join([_ANSWERS, models.words("Bound"), "\n", _BASE, "\n", *classes])
+    words = [models.words(name) for name in ("Bound", *_ACCESS_WORDS)]
+    return "\n".join([_ANSWERS, *words, "\n", _BASE, "\n", *classes])
 
 
 def fabrics() -> str:
@@ -123,7 +127,7 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Expander", "Interleaved", "Messages", "Host")
+    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Expander", "Interleaved", "Mmio", "Messages", "Host")
     names = tuple(f"{topic}Question" for topic in topics)
     models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
     head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"

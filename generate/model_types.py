@@ -1,4 +1,4 @@
-"""The declared keys of NICs, engines, expanders and messages (`library/nic_parts.py` and the others)."""
+"""The declared keys of NICs, engines, expanders, cores, BARs and messages (`library/nic_parts.py` and others)."""
 
 from collections.abc import Collection
 
@@ -33,6 +33,18 @@ def expanders() -> str:
     """The module of memory expanders."""
     head = _HEAD.format(about="A memory expander", source="expander.rs", typing=_LITERAL)
     return _module(head, "expander", "Expander", handle="Expander")
+
+
+def cores() -> str:
+    """The module of cores."""
+    head = _HEAD.format(about="A core, with its host up to the link", source="mmio/profile.rs", typing=_LITERAL)
+    return _module(head, "core", "CoreProfile", handle="Core", called="CoreValues")
+
+
+def bars() -> str:
+    """The module of BARs."""
+    head = _HEAD.format(about="A device's memory behind a BAR", source="mmio/profile.rs", typing="")
+    return _module(head, "bar", "Bar", handle="Bar", called="BarValues")
 
 
 def messages() -> str:

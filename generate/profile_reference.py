@@ -75,6 +75,19 @@ _EXPANDERS = """\
 The shipped ones are in `profiles/expanders`; `pcielab model cxl` takes them: memory behind CXL.mem. They have a
 table `provenance` like every file, and no `base`.
 """
+_CORES = """\
+## Cores
+
+The shipped ones are in `profiles/cores`; `pcielab model mmio` takes them: what loads and stores to a device cost a
+core. Every uncertain value has the least, the usual and the most. They have a table `provenance` like every file,
+and no `base`.
+"""
+_BARS = """\
+## BARs
+
+The shipped ones are in `profiles/bars`; `pcielab model mmio` takes them: how a device takes stores and answers
+loads. They have a table `provenance` like every file, and no `base`.
+"""
 _MESSAGES = """\
 ## Message profiles
 
@@ -96,7 +109,15 @@ def markdown() -> str:
         parts.append(f"## {heading}\n")
         parts += _tables_of(key, system["$defs"][_name(system["properties"][key])], system["$defs"])
     return "\n".join(
-        [*parts, *_nic_tables(), *_engine_tables(), *_expander_tables(), *_message_tables(), *_fabric_tables()]
+        [
+            *parts,
+            *_nic_tables(),
+            *_engine_tables(),
+            *_expander_tables(),
+            *_core_tables(),
+            *_message_tables(),
+            *_fabric_tables(),
+        ]
     )
 
 
@@ -129,6 +150,20 @@ def _expander_tables() -> Iterator[str]:
     yield _table_of(schema)
     for name in ("link", "controller", "memory", "arrivals"):
         yield from _tables_of(name, parts[_name(schema["properties"][name])], parts)
+
+
+def _core_tables() -> Iterator[str]:
+    for kind, head, names in (
+        ("core", _CORES, ("stores", "loads", "root")),
+        ("bar", _BARS, ("stores", "reads")),
+    ):
+        schema = json_schema(kind)
+        parts = schema["$defs"]
+        yield head
+        yield _table_of(schema)
+        for name in names:
+            yield from _tables_of(name, parts[_name(schema["properties"][name])], parts)
+        yield from _tables_of("any value between others", parts["Between"], parts)
 
 
 def _message_tables() -> Iterator[str]:

@@ -333,7 +333,11 @@ LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 MESSAGES = load_message_profile("kpio-2012")
 ENGINE = model.load_engine("gpu")
 EXPANDER = model.load_expander("cxl2-ddr5-5600")
+CORE, BAR = model.load_core("skylake-2017"), model.load_bar("gpu")
+ACCESSES = [model.Access(instruction="combined-store", size_bytes=4096)] * 100_000
+LONG_ACCESS = model.Access(instruction="combined-store", size_bytes=64 << 20)
 SHARES = [step / 100_000 for step in range(100_000)]
+_DESCRIBED = ("Nic", "Engine", "Expander", "Core", "Bar", "Messages")
 _METHODS = ("with_", "keys", "json", "values", "get", "source")
 SIZES = [64] * 100_000
 """As many rows as an answer may have."""
@@ -477,17 +481,20 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "model_interleaved": Short(
         _ROWS, modelled(_core.model_interleaved, lambda: model.interleaved([(EXPANDER, 1.0)], SHARES))
     ),
+    "model_mmio": Short(_ROWS, modelled(_core.model_mmio, lambda: model.mmio(CORE, BAR, ACCESSES, link=LINK))),
+    "simulate_mmio": Long(lambda: model.simulated_mmio(CORE, BAR, [LONG_ACCESS] * 50, link=LINK)),
     **dict.fromkeys(
         (
+            *("Core.of_json", "Bar.of_json"),
             *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Expander.of_json"),
             *("Messages.of_json", "Messages.recorded"),
         ),
         Short(_PARSED),
     ),
-    **dict.fromkeys(("Nic.read", "Engine.read", "Expander.read", "Messages.read"), Short(_TABLE)),
+    **dict.fromkeys((f"{kind}.read" for kind in _DESCRIBED), Short(_TABLE)),
     **dict.fromkeys(
         [
-            *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Expander", "Messages") for name in _METHODS),
+            *(f"{kind}.{name}" for kind in _DESCRIBED for name in _METHODS),
             *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes", "Nic.intervals"),
             *("Nic.direction", "Nic.warm_up_packets"),
             "why_nic_on_link",

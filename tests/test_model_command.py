@@ -191,7 +191,7 @@ def test_a_wrong_nic_file_is_named(tmp_path: Path, old: str, new: str, message: 
 
 
 def test_pio_gives_the_papers_numbers() -> None:
-    done = pcielab("model", "pio", "--messages", "64", "--format", "json")
+    done = pcielab("model", "pio", "--profile", "kpio-2012", "--messages", "64", "--format", "json")
     ways = {row["way"]: row for row in json.loads(done.stdout)}
     assert ways["uncached"]["wire_efficiency_percent"] == pytest.approx(25)
     assert ways["write-combined"]["wire_efficiency_percent"] == pytest.approx(72.7, abs=0.05)
@@ -202,7 +202,7 @@ def test_pio_gives_the_papers_numbers() -> None:
 
 def test_pio_names_the_core_that_answers_for_a_later_link() -> None:
     for show in ("messages", "steps", "crossings"):
-        asked = ("model", "pio", "--show", show, "--messages", "64")
+        asked = ("model", "pio", "--profile", "kpio-2012", "--show", show, "--messages", "64")
         said = succeed(*asked, "--gen", "5", "--lanes", "16").stderr.splitlines()[0]
         assert "a 2012 desktop core" in said
         assert "no evidence about a Gen5 machine" in said
@@ -210,9 +210,9 @@ def test_pio_names_the_core_that_answers_for_a_later_link() -> None:
 
 
 def test_pio_shows_steps_and_crossings() -> None:
-    steps = rows("model", "pio", "--messages", "64", "--show", "steps")
+    steps = rows("model", "pio", "--profile", "kpio-2012", "--messages", "64", "--show", "steps")
     assert [float(row["at_ns"]) for row in steps] == pytest.approx([232, 0, 832, 1504, 1736])
-    crossings = rows("model", "pio", "--show", "crossings")
+    crossings = rows("model", "pio", "--profile", "kpio-2012", "--show", "crossings")
     assert 2048 < int(crossings[0]["from_bytes"]) < 4096
 
 

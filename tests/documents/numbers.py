@@ -48,6 +48,7 @@ WRITTEN = {
     "reference/fabric-paper.md": "tests/test_fabric.py",
     "reference/hardware.md": "generate/__main__.py",
     "reference/expanders.md": "generate/__main__.py",
+    "reference/loads-and-stores.md": "generate/__main__.py",
     "reference/kpio-paper.md": "tests/test_published_messages.py",
     "reference/loaded-hosts.md": "generate/__main__.py",
     "reference/paper.md": "tests/test_paper_commands.py",

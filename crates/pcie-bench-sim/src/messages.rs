@@ -2,6 +2,7 @@
 
 use crate::host::host_facts;
 use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, MessageStart, Stop};
+use pcie_model::mmio::{Access, Corner, Instruction};
 use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_refusal::Refusal;
 use pcie_sim::pio::{
@@ -105,6 +106,48 @@ impl Sending<'_> {
             dropped: Some(outcome.dropped),
             stalls_ns: stalls(&outcome.stalls),
             steps_ns,
+            ..MessageResult::default()
+        })
+    }
+
+    /// Accesses that are no messages: each alone, or one behind the other.
+    fn by_access(&self, instruction: Instruction) -> Result<MessageResult, DeviceError> {
+        let Self { machine, profile, test, stop, .. } = *self;
+        let refused = |refusal: Refusal| DeviceError::NotSupported(refusal.to_string());
+        let link = *machine.link();
+        let Some(mmio) = profile.mmio(link).map_err(refused)? else {
+            let name = &profile.name;
+            let reason = format!("way: profile {name} has no [loads]: give one that has, as skylake-2017");
+            return Err(DeviceError::NotSupported(reason));
+        };
+        let alone = test.pace == MessagePace::Alone || instruction == Instruction::Doorbell;
+        let messages = u64::from(test.messages);
+        let of_one = Access {
+            width_bytes: test.store_bytes,
+            cores: test.cores,
+            ..Access::of(instruction, test.size_bytes)
+        };
+        let whole = Access { size_bytes: test.size_bytes * messages, ..of_one };
+        let access = if alone { of_one } else { whole };
+        let values = mmio.values(Corner::Usual);
+        let simulated = pcie_sim::mmio::simulate(&mmio, &access, &values, &mut || stop.is_requested());
+        let outcome = simulated.map_err(refused)?.ok_or_else(stopped)?;
+        let (each_ns, elapsed_ns) = if alone {
+            (outcome.core_ns, outcome.core_ns * messages as f64)
+        } else {
+            (outcome.core_ns / messages as f64, outcome.core_ns)
+        };
+        let times = mmio.times(&of_one).map_err(refused)?;
+        let all = messages * u64::from(test.cores);
+        Ok(MessageResult {
+            latencies_ns: if alone { vec![each_ns; all as usize] } else { Vec::new() },
+            elapsed_ns,
+            cpu_ns: vec![each_ns; all as usize],
+            crossed: Some(Crossed {
+                downstream_bytes: times.downstream_bytes * all,
+                upstream_bytes: times.upstream_bytes * all,
+                ..Crossed::default()
+            }),
             ..MessageResult::default()
         })
     }
@@ -232,9 +275,14 @@ impl MessageDevice for MessageSystem {
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
         let MessageStart { position, test, stop, .. } = start;
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
-        refuse_other_stores(test)?;
+        if !test.way.is_access() {
+            refuse_other_stores(test)?;
+        }
         let key = TestKey { seed: self.seed, test: position };
         let sending = Sending { profile: &self.profile, machine: &machine, key, test, stop };
+        if let Some(instruction) = instruction(test.way) {
+            return sending.by_access(instruction);
+        }
         match plan(test) {
             Some(plan) if test.way == Way::Mux => sending.by_mux(plan),
             Some(plan) => sending.by_stores(plan),
@@ -263,13 +311,25 @@ fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
     }
 }
 
+/// The access of a way that sends no message.
+const fn instruction(way: Way) -> Option<Instruction> {
+    match way {
+        Way::UncachedLoad => Some(Instruction::UncachedLoad),
+        Way::StreamingLoad => Some(Instruction::StreamingLoad),
+        Way::ReadModifyWrite => Some(Instruction::ReadModifyWrite),
+        Way::Doorbell => Some(Instruction::Doorbell),
+        Way::Enqueue => Some(Instruction::EnqueueStore),
+        _ => None,
+    }
+}
+
 /// How messages are stored; none with descriptors.
 fn plan(test: &MessageTest) -> Option<StorePlan> {
     let (combine, ending) = match test.way {
         Way::Uncached => (false, Ending::Stuffed),
         Way::WriteCombined | Way::Mux => (true, Ending::Stuffed),
         Way::WriteCombinedFenced => (true, Ending::Fenced),
-        Way::Descriptors => return None,
+        _ => return None,
     };
     Some(StorePlan {
         combine,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use pcie_model::mmio::{Bar, CoreProfile};
 use pcie_model::pio::MessageProfile;
 use pcie_model::{Engine, Expander, Nic};
 use pcie_refusal::Refusal;
@@ -47,6 +48,8 @@ pub fn file_schema(kind: Kind) -> Json {
         Kind::Nic => (generator.subschema_for::<Nic>(), "A file under `profiles/nics`."),
         Kind::Engine => (generator.subschema_for::<Engine>(), "A file under `profiles/engines`."),
         Kind::Expander => (generator.subschema_for::<Expander>(), "A file under `profiles/expanders`."),
+        Kind::Core => (generator.subschema_for::<CoreProfile>(), "A file under `profiles/cores`."),
+        Kind::Bar => (generator.subschema_for::<Bar>(), "A file under `profiles/bars`."),
         Kind::Messages => (generator.subschema_for::<MessageProfile>(), "A file under `profiles/pio`."),
     };
     let sources = generator.subschema_for::<Provenance>().to_value();
@@ -74,7 +77,7 @@ pub fn file_schema(kind: Kind) -> Json {
             more = vec![("base", base), ("aliases", texts(others))];
             needed.clear();
         }
-        Kind::Engine | Kind::Expander => {}
+        Kind::Engine | Kind::Expander | Kind::Core | Kind::Bar => {}
         Kind::Messages => {
             more.extend(keys_of_messages());
             needed.extend(["system", "address_bits"]);
@@ -255,7 +258,7 @@ pub fn read_part(kind: Kind, values: Json, giver: &str) -> Result<Json, Refusal>
         Kind::Link => complete::<Link>(values, giver),
         Kind::Host => complete::<Host>(values, giver),
         Kind::Device => complete::<Card>(values, giver),
-        Kind::Nic | Kind::Engine | Kind::Expander | Kind::Messages => {
+        Kind::Nic | Kind::Engine | Kind::Expander | Kind::Core | Kind::Bar | Kind::Messages => {
             Err(Refusal::new(format!("a file of kind {}", kind.word()))
                 .kind(pcie_refusal::Kind::Unsupported)
                 .remedy("give a part of a system"))

@@ -26,6 +26,10 @@ pub enum Kind {
     Engine,
     /// A memory expander.
     Expander,
+    /// A core, with its host up to the link.
+    Core,
+    /// A device's memory behind a BAR.
+    Bar,
     /// Messages of a core to a device.
     Messages,
 }
@@ -33,7 +37,7 @@ pub enum Kind {
 /// The parts of a system.
 pub const PARTS: [Kind; 3] = [Kind::Link, Kind::Host, Kind::Device];
 /// Every kind.
-pub(crate) const KINDS: [Kind; 8] = [
+pub(crate) const KINDS: [Kind; 10] = [
     Kind::System,
     Kind::Link,
     Kind::Host,
@@ -41,6 +45,8 @@ pub(crate) const KINDS: [Kind; 8] = [
     Kind::Nic,
     Kind::Engine,
     Kind::Expander,
+    Kind::Core,
+    Kind::Bar,
     Kind::Messages,
 ];
 
@@ -62,6 +68,8 @@ impl Kind {
             Self::Nic => "nic",
             Self::Engine => "engine",
             Self::Expander => "expander",
+            Self::Core => "core",
+            Self::Bar => "bar",
             Self::Messages => "messages",
         }
     }

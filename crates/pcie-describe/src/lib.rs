@@ -31,7 +31,7 @@ pub use flows::{Column, flow_columns, flow_names};
 pub use merged::{Merged, Source, resolve, values_of};
 pub use provenance::{FittedTo, Provenance, Unmeasured};
 pub use shipped::Shipped;
-pub use single::{InFile, Single, read_engine, read_expander, read_messages, read_nic};
+pub use single::{InFile, Single, read_bar, read_core, read_engine, read_expander, read_messages, read_nic};
 pub use suites::{Suite, SuiteKind};
 pub use system::{Description, changed, read_system, recorded};
 pub use value::{Table, Value, parse_toml, read_table};

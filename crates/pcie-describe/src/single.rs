@@ -1,5 +1,6 @@
-//! Descriptions in a file of their own: NICs, engines, expanders, and messages, whose link is that of a system.
+//! Descriptions in a file of their own: NICs, engines, expanders, cores, BARs, and messages, whose link is that of a system.
 
+use pcie_model::mmio::{Bar, CoreProfile};
 use pcie_model::pio::MessageProfile;
 use pcie_model::{Engine, Expander, Nic};
 use pcie_refusal::Refusal;
@@ -53,6 +54,24 @@ impl InFile for Engine {
 
 impl InFile for Expander {
     const KIND: Kind = Kind::Expander;
+    const HEAD: &[&str] = &["title", "provenance"];
+
+    fn check_rules(&self) -> Result<(), Refusal> {
+        self.check()
+    }
+}
+
+impl InFile for CoreProfile {
+    const KIND: Kind = Kind::Core;
+    const HEAD: &[&str] = &["title", "provenance"];
+
+    fn check_rules(&self) -> Result<(), Refusal> {
+        self.check()
+    }
+}
+
+impl InFile for Bar {
+    const KIND: Kind = Kind::Bar;
     const HEAD: &[&str] = &["title", "provenance"];
 
     fn check_rules(&self) -> Result<(), Refusal> {
@@ -197,6 +216,30 @@ pub fn read_expander<F: Files>(
 ) -> Result<Single<Expander>, F::Error> {
     let merged = Layers { stack: alone(Kind::Expander, source, files)?, changes };
     let table = merged.table::<Expander>()?;
+    Ok(merged.described(table, None)?)
+}
+
+/// Reads a core with changes by dotted key.
+///
+/// # Errors
+/// As [`read_nic`].
+pub fn read_core<F: Files>(
+    source: Source,
+    changes: Table,
+    files: &mut F,
+) -> Result<Single<CoreProfile>, F::Error> {
+    let merged = Layers { stack: alone(Kind::Core, source, files)?, changes };
+    let table = merged.table::<CoreProfile>()?;
+    Ok(merged.described(table, None)?)
+}
+
+/// Reads a BAR with changes by dotted key.
+///
+/// # Errors
+/// As [`read_nic`].
+pub fn read_bar<F: Files>(source: Source, changes: Table, files: &mut F) -> Result<Single<Bar>, F::Error> {
+    let merged = Layers { stack: alone(Kind::Bar, source, files)?, changes };
+    let table = merged.table::<Bar>()?;
     Ok(merged.described(table, None)?)
 }
 

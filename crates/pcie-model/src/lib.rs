@@ -20,6 +20,7 @@ mod flit;
 mod interactions;
 mod limits;
 mod load;
+pub mod mmio;
 mod model;
 mod moderation;
 mod nic;

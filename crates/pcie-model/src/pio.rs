@@ -23,7 +23,8 @@ pub use loopback::Loopback;
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, TlpKind};
 pub use profile::{
-    Answers, Core, DescriptorPath, LoopbackTimes, MachineTimes, MessageProfile, StoreTimes, TransmitQueue,
+    Answers, Core, DescriptorPath, LoadTimes, LoopbackTimes, MachineTimes, MessageProfile, StoreTimes,
+    TransmitQueue,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -147,13 +148,13 @@ impl<'a> Question<'a> {
         bytes * 8.0 / self.model.accounting.tlp_gbps(&self.model.link)
     }
 
-    /// Writes one behind the other, each followed by the machine's gap.
-    fn train(&self, pieces: impl Iterator<Item = u32>) -> Train {
+    /// Writes one behind the other, at the pace of the link or of the core, or with the machine's gap.
+    fn train(&self, pieces: impl Iterator<Item = u32>, combined: bool) -> Train {
         let mut train = Train { tlps: 0.0, bytes: 0.0, data_bytes: 0.0, stream_ns: 0.0, last_ns: 0.0 };
         for piece in pieces {
             let bytes = self.tlp_bytes(TlpKind::MemoryWrite, piece);
             train.last_ns = train.stream_ns;
-            train.stream_ns += self.wire_ns(bytes) + self.times.store_gap_ns;
+            train.stream_ns += self.times.interval_ns(self.wire_ns(bytes), combined);
             train.tlps += 1.0;
             train.bytes += bytes;
             train.data_bytes += f64::from(piece);
@@ -162,7 +163,7 @@ impl<'a> Question<'a> {
     }
 
     fn uncached(&self) -> Result<Sending, Refusal> {
-        let train = self.train((0..self.layout.stores()).map(|_| WORD_BYTES as u32));
+        let train = self.train((0..self.layout.stores()).map(|_| WORD_BYTES as u32), false);
         let latency_ns = train.last_ns.max(train.stream_ns / train.tlps);
         // Each store waits until the one before it has left.
         let cpu_ns = train.stream_ns;
@@ -170,7 +171,7 @@ impl<'a> Question<'a> {
     }
 
     fn write_combined(&self, flushes: u64) -> Result<Sending, Refusal> {
-        let train = self.train(self.layout.pieces(flushes)?);
+        let train = self.train(self.layout.pieces(flushes)?, true);
         let interval_ns = train.stream_ns / train.tlps;
         let latency_ns =
             if train.tlps > 1.0 { train.last_ns + self.times.first_store_ns } else { interval_ns };
@@ -178,7 +179,11 @@ impl<'a> Question<'a> {
         let fill_ns = core.fill_ns * self.layout.buffers as f64;
         let left_over = train.tlps - f64::from(core.write_combining_buffers);
         // The last buffer is free to fill once its previous contents have left.
-        let drained_ns = left_over * interval_ns - self.times.store_gap_ns + 2.0 * core.fill_ns;
+        let idle_ns = match self.times.core_interval_ns {
+            None => self.times.store_gap_ns,
+            Some(_) => interval_ns - self.wire_ns(train.bytes) / train.tlps,
+        };
+        let drained_ns = left_over * interval_ns - idle_ns + 2.0 * core.fill_ns;
         let cpu_ns = if left_over > 0.0 { fill_ns.max(drained_ns) } else { fill_ns };
         self.sending(&train, latency_ns, cpu_ns)
     }

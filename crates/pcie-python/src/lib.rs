@@ -71,7 +71,7 @@ mod _core {
     use super::model::{
         ethernet_link, ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_engine,
         model_expander, model_interleaved, model_link_sizing, model_loopback, model_message_crossings,
-        model_messages, model_nic, model_sizing,
+        model_messages, model_mmio, model_nic, model_sizing, simulate_mmio,
     };
     #[pymodule_export]
     use super::output::{check_file, check_folder, check_name, write_file, write_folder};
@@ -94,7 +94,7 @@ mod _core {
     #[pymodule_export]
     use super::simbricks::simbricks;
     #[pymodule_export]
-    use super::single::{Engine, Expander, Messages, Nic};
+    use super::single::{Bar, Core, Engine, Expander, Messages, Nic};
     #[pymodule_export]
     use super::statistics::nearest_rank;
     #[pymodule_export]

@@ -1,11 +1,12 @@
 //! `pcie-model` for Python: questions and answers are JSON.
 
+use pcie_model::mmio::{Access, Corner, Mmio};
 use pcie_model::{
     Ethernet, Interleaved, InterpacketGap, LocalMemory, Model, ModelParameters, Requesters, Transfer,
     interleaved, sizing, with_addresses,
 };
 use pcie_refusal::{Kind, Refusal};
-use pcie_wire::LinkParameters;
+use pcie_wire::{LinkConfiguration, LinkParameters};
 use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::json::{parse, text};
 use crate::progress::Watched;
-use crate::single::{Engine, Expander, Messages, Nic};
+use crate::single::{Bar, Core, Engine, Expander, Messages, Nic};
 
 /// A question about DMA transfers.
 #[derive(Deserialize, JsonSchema)]
@@ -115,6 +116,16 @@ pub(crate) struct InterleavedQuestion {
     loads: Vec<f64>,
 }
 
+/// A question about loads and stores.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MmioQuestion {
+    /// The link.
+    link: LinkParameters,
+    /// The accesses.
+    accesses: Vec<Access>,
+}
+
 /// A question about messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +190,37 @@ pub(crate) fn model_interleaved(expanders: Vec<PyRef<'_, Expander>>, question: &
         .chain(weighted.map(|(expander, weight)| Interleaved::Expander(&expander.0.content, weight)))
         .collect();
     write(read_shares.iter().map(|&read_share| interleaved(&memories, read_share, &loads)))
+}
+
+/// A core, a BAR and the link of a question, with its accesses.
+fn mmio(core: &Core, bar: &Bar, question: &str) -> Result<(Mmio, Vec<Access>)> {
+    let MmioQuestion { link, accesses } = parse("", question)?;
+    let link = LinkConfiguration::try_from(link).map_err(|refusal| refusal.below("link"))?;
+    Ok((Mmio::new(core.0.content.clone(), bar.0.content.clone(), link)?, accesses))
+}
+
+/// What loads and stores of each kind cost.
+#[pyfunction]
+pub(crate) fn model_mmio(core: &Core, bar: &Bar, question: &str) -> Result<String> {
+    let (mmio, accesses) = mmio(core, bar, question)?;
+    write(accesses.iter().map(|access| mmio.times(access)))
+}
+
+/// Loads and stores of each kind, simulated TLP by TLP with the usual values.
+#[pyfunction]
+pub(crate) fn simulate_mmio(py: Python<'_>, core: &Core, bar: &Bar, question: &str) -> Result<String> {
+    let (mmio, accesses) = mmio(core, bar, question)?;
+    py.detach(|| {
+        let values = mmio.values(Corner::Usual);
+        let mut watched = Watched::new();
+        let mut outcomes = Vec::new();
+        for access in &accesses {
+            let simulated = pcie_sim::mmio::simulate(&mmio, access, &values, &mut || watched.is_signalled())?;
+            let Some(outcome) = simulated else { break };
+            outcomes.push(outcome);
+        }
+        text(&watched.result(Ok::<_, Error>(outcomes))?)
+    })
 }
 
 /// The share of a buffer's first bytes that lies below 4 GiB.

@@ -3,6 +3,7 @@
 use pcie_bench_sim::{Effort, Prediction};
 use pcie_fabric::FabricParameters;
 use pcie_fabric::simulate::{Options, Traffic};
+use pcie_model::mmio::{AccessTimes, Bar, CoreProfile};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
 use pcie_model::{
     Bandwidth, Engine, EngineRates, Expander, ExpanderRates, InterleavedRates, LinkSizing, Nic,
@@ -21,7 +22,7 @@ use crate::fabric::RoundTables;
 use crate::json::text;
 use crate::model::{
     BandwidthQuestion, EngineQuestion, ExpanderQuestion, InterleavedQuestion, LinkSizingQuestion,
-    MessagesQuestion, NicQuestion, SizingQuestion,
+    MessagesQuestion, MmioQuestion, NicQuestion, SizingQuestion,
 };
 
 /// Schemas of types and their parts, by name.
@@ -54,6 +55,8 @@ pub(crate) fn schemas(topic: &str) -> Result<String> {
         "nic" => of.and::<Nic>(),
         "engine" => of.and::<Engine>(),
         "expander" => of.and::<Expander>(),
+        "core" => of.and::<CoreProfile>(),
+        "bar" => of.and::<Bar>(),
         "messages" => of.and::<MessageProfile>(),
         "fabric" => of.and::<FabricParameters>().and::<Traffic>().and::<Options>(),
         "fabric answers" => of.and::<RoundTables>(),
@@ -67,6 +70,7 @@ pub(crate) fn schemas(topic: &str) -> Result<String> {
             .and::<EngineQuestion>()
             .and::<ExpanderQuestion>()
             .and::<InterleavedQuestion>()
+            .and::<MmioQuestion>()
             .and::<MessagesQuestion>()
             .and::<HostQuestion>(),
         "model answers" => of
@@ -77,6 +81,8 @@ pub(crate) fn schemas(topic: &str) -> Result<String> {
             .and::<EngineRates>()
             .and::<ExpanderRates>()
             .and::<InterleavedRates>()
+            .and::<AccessTimes>()
+            .and::<pcie_sim::mmio::AccessOutcome>()
             .and::<Messages>()
             .and::<Crossings>()
             .and::<Loopback>()

@@ -1,4 +1,4 @@
-//! NICs, engines, expanders and messages for Python, as handles.
+//! NICs, engines, expanders, cores, BARs and messages for Python, as handles.
 
 use pcie_describe::{InFile, Single, Source};
 use pcie_model::pio::MessageProfile;
@@ -173,6 +173,30 @@ handle! {
         fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
             let source = Source::Named(reference.to_owned());
             Ok(Self(pcie_describe::read_expander(source, table(changes)?, &mut Opened(opened))?))
+        }
+    }
+}
+
+handle! {
+    /// A core with its host up to the link, complete and checked.
+    Core of pcie_model::mmio::CoreProfile {
+        /// Reads a core by the name or path of its file, with changes by dotted key; `opened` reads files.
+        #[staticmethod]
+        fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
+            let source = Source::Named(reference.to_owned());
+            Ok(Self(pcie_describe::read_core(source, table(changes)?, &mut Opened(opened))?))
+        }
+    }
+}
+
+handle! {
+    /// A device's memory behind a BAR, complete and checked.
+    Bar of pcie_model::mmio::Bar {
+        /// Reads a BAR by the name or path of its file, with changes by dotted key; `opened` reads files.
+        #[staticmethod]
+        fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
+            let source = Source::Named(reference.to_owned());
+            Ok(Self(pcie_describe::read_bar(source, table(changes)?, &mut Opened(opened))?))
         }
     }
 }

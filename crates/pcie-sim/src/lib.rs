@@ -17,6 +17,7 @@ pub mod expander;
 mod latency;
 mod link;
 mod machine;
+pub mod mmio;
 pub mod nic;
 pub mod pio;
 mod root_complex;

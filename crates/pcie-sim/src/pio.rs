@@ -99,6 +99,12 @@ impl MessageMachine {
         &self.machine
     }
 
+    /// The link of its TLPs.
+    #[must_use]
+    pub fn link(&self) -> &LinkConfiguration {
+        &self.link
+    }
+
     fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
         self.link.tlp_bytes(kind, piece)
     }

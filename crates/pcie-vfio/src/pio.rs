@@ -9,6 +9,8 @@ mod buffers;
 #[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
+mod loads;
+#[cfg(target_os = "linux")]
 mod mapping;
 #[cfg(target_os = "linux")]
 mod memory_type;

@@ -22,6 +22,27 @@ pub enum Way {
     /// Each connection's messages by stores up to a size, through write-combining buffers, and by descriptors
     /// above it.
     Mux,
+    /// Loads one after the other, each a round trip.
+    UncachedLoad,
+    /// Streaming loads from write-combining memory, which overlap.
+    StreamingLoad,
+    /// A load, and an uncached store of its value.
+    ReadModifyWrite,
+    /// One uncached store of at most 8 B.
+    Doorbell,
+    /// Stores of 64 B that the device accepts or declines (ENQCMD).
+    Enqueue,
+}
+
+impl Way {
+    /// Whether it is an access that is no message: the device takes or gives bytes without a queue.
+    #[must_use]
+    pub const fn is_access(self) -> bool {
+        matches!(
+            self,
+            Self::UncachedLoad | Self::StreamingLoad | Self::ReadModifyWrite | Self::Doorbell | Self::Enqueue
+        )
+    }
 }
 
 /// How several cores use the device.
@@ -109,7 +130,7 @@ pub struct MessageTest {
     pub sharing: QueueSharing,
     /// Payload of a message; the longest, where the way is a mux.
     pub size_bytes: u64,
-    /// Width of a store: 4, 8, 16, 32 or 64; null for the device's own, and where messages go by descriptors.
+    /// Width of a store or load: 4, 8, 16, 32 or 64; null for the device's own, and where messages go by descriptors.
     pub store_bytes: Option<u32>,
     /// The instruction that stores; null likewise.
     pub store_kind: Option<StoreKind>,
@@ -204,6 +225,9 @@ impl MessageTest {
             return Err(Refusal::of("messages", self.messages, remedy));
         }
         in_range("pressure", self.pressure.unwrap_or(0.0), 0.0..=1.0, "give a share, 0 to 1")?;
+        if self.way == Way::Doorbell {
+            in_range("size_bytes", self.size_bytes, 1..=8, "give 1 to 8: a doorbell is one store")?;
+        }
         self.check_stores()?;
         self.check_connections()
     }

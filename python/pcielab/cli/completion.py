@@ -63,6 +63,8 @@ _NAMING: dict[DescriptionKind, tuple[str, ...]] = {
     "nic": ("nic", "nics"),
     "engine": ("engines",),
     "expander": ("expanders",),
+    "core": ("core",),
+    "bar": ("bar",),
     "messages": ("profile",),
     "fabric": ("file", "asked"),
 }

@@ -6,7 +6,7 @@ import typer
 
 from pcielab import model
 from pcielab._core import read_sizes
-from pcielab.cli import model_cxl, model_engine, model_host, model_pio, model_sizing
+from pcielab.cli import model_cxl, model_engine, model_host, model_mmio, model_pio, model_sizing
 from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
@@ -50,6 +50,7 @@ Details = Annotated[bool, typer.Option("--details", help="Add columns (see above
 app.command("cxl")(model_cxl.cxl)
 app.command("engine")(model_engine.engine)
 app.command("host")(model_host.host)
+app.command("mmio")(model_mmio.mmio)
 app.command("pio")(model_pio.pio)
 app.command("sizing")(model_sizing.sizing)
 

@@ -12,11 +12,15 @@ from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.library import shipped
+from pcielab.library.cores import core_for
 from pcielab.library.link import Link
 from pcielab.model.link import Accounting
 
 if TYPE_CHECKING:
     from pcielab.model import MessageProfile, Messages
+
+
+_PRESENT_GENERATION = 5
 
 
 class Show(StrEnum):
@@ -53,14 +57,16 @@ def pio(
         ),
     ] = Show.MESSAGES,
     profile: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--profile",
             metavar="NAME|FILE",
-            help=f"{', '.join(shipped.profile_files('messages'))}, or a .toml file.",
+            help=f"{', '.join(shipped.profile_files('messages'))}, or a .toml file; kpio-2012 is the paper's.  "
+            "[default: a present-day core of the link's generation]",
             autocompletion=profile_names("messages"),
+            show_default=False,
         ),
-    ] = "kpio-2012",
+    ] = None,
     sets: Annotated[
         list[str] | None,
         set_option("Change one value of the profile, as messages.stores.first_interval_ns=120", "messages"),
@@ -74,6 +80,12 @@ def pio(
     in_flight: Annotated[
         int | None, _option("--in-flight", "Messages that descriptor DMA has under way.", "Machine", 4096)
     ] = None,
+    batch: Annotated[
+        int | None,
+        _option(
+            "--batch", "Messages that share a doorbell, a read of descriptors and a write-back.", "Machine", 256
+        ),
+    ] = None,
     generation: Annotated[int | None, link_option("generation")] = None,
     lanes: Annotated[int | None, link_option("lanes")] = None,
     mps_bytes: Annotated[int | None, link_option("mps_bytes")] = None,
@@ -86,25 +98,36 @@ def pio(
 ) -> None:
     """Compare messages sent by stores (uncached or write-combined) with descriptor DMA.
 
-    The profile describes the link; options change it. Only the link's part of each time then changes. Latencies
-    are of one message alone, in ns; bandwidth is payload of back-to-back messages.
+    The profile describes the link; options change it. Only the link's part of each time then changes: the slower
+    of core and link sets the pace. Latencies are of one message alone, in ns; bandwidth is payload of back-to-back
+    messages. Without --profile, the core is the usual one of servers with a link of --gen [default: 5].
 
     Examples:
     `pcielab model pio --messages 20,64`
 
     `pcielab model pio --show crossings --gen 5 --lanes 16`
 
-    `pcielab model pio --set messages.stores.first_interval_ns=120 --messages 64`
+    `pcielab model pio --profile kpio-2012 --set messages.stores.first_interval_ns=120 --messages 64`
+
+    `pcielab model pio --batch 32 --show crossings`
 
     `pcielab model pio --show loopback --profile exanic-2018 --messages 64,128,1500`
     """
     from pcielab.library.profiles.read import own_sets
     from pcielab.model.message_questions import times_of_older_link
 
-    own = {"core.write_combining_buffers": buffers, "descriptors.messages_in_flight": in_flight}
-    chosen = model.load_message_profile(profile, own_sets("messages", sets or (), "the messages of --profile"))
-    with errors_name_options(write_combining_buffers="--buffers", messages_in_flight="--in-flight"):
+    own = {
+        "core.write_combining_buffers": buffers,
+        "descriptors.messages_in_flight": in_flight,
+    }
+    name = profile or core_for(None, generation or _PRESENT_GENERATION)
+    chosen = model.load_message_profile(name, own_sets("messages", sets or (), "the messages of --profile"))
+    with errors_name_options(
+        write_combining_buffers="--buffers", messages_in_flight="--in-flight", messages_per_doorbell="--batch"
+    ):
         chosen = chosen.with_({key: value for key, value in own.items() if value is not None})
+        if batch is not None:
+            chosen = chosen.with_(_batch_changes(chosen, batch))
     changes: dict[str, Any] = {
         "generation": generation,
         "lanes": lanes,
@@ -116,6 +139,8 @@ def pio(
     if generation is not None:
         link = replace(link, flit_mode=None)
     payloads = read_sizes(sizes, "--messages")
+    if profile is None:
+        say(f"core: {chosen.title} ({chosen.name}); --profile names another, kpio-2012 the paper's")
     for note in times_of_older_link(chosen, link):
         say(note)
     with errors_name_options():
@@ -127,6 +152,19 @@ def pio(
     if output_format is Format.TABLE:
         rows = [_for_reading(row) for row in rows]
     print_rows(rows, output_format, title)
+
+
+def _batch_changes(profile: "MessageProfile", batch: int) -> dict[str, object]:
+    """A batch of descriptors: the ones beyond the profile's own lengthen their read by their time on its link."""
+    path = profile.descriptors
+    more_bytes = (batch - path.messages_per_doorbell) * path.descriptor_bytes
+    [read] = model.bandwidth(profile.link, [max(abs(more_bytes), 64)])
+    more_ns = more_bytes * 8 / read.read.gbps
+    return {
+        "descriptors.messages_per_doorbell": batch,
+        "descriptors.payload_request_ns": path.payload_request_ns + max(more_ns, 0.0),
+        "descriptors.payload_ns": path.payload_ns + max(more_ns, 0.0),
+    }
 
 
 _SHORT_HEADS = {"downstream_bytes": "bytes_down", "upstream_bytes": "bytes_up"}

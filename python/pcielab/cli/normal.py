@@ -21,7 +21,7 @@ from pcielab.cli.output import (
 )
 from pcielab.cli.quantities import size_option
 from pcielab.errors import refusal
-from pcielab.library.figure_words import COMPLETIONS, ENGINES, STATES, WHATS
+from pcielab.library.figure_words import COMPLETIONS, ENGINES, MEMORY_TYPES, STATES, WHATS
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.strict_json import strict_json
 
@@ -100,6 +100,10 @@ def normal(
             "--completion", tuple(COMPLETIONS), f"How the processor learns of completions: {_listed(COMPLETIONS)}"
         ),
     ] = None,
+    memory_type: Annotated[
+        str | None,
+        choice("--memory-type", tuple(MEMORY_TYPES), f"Of a core's mapping: {_listed(MEMORY_TYPES)}"),
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option("--device", metavar="NAME", help="The device: 'ConnectX-6 200G'.", show_default=False),
@@ -160,6 +164,8 @@ def normal(
 
     `pcielab normal --what both --reads 67% --link gen5x8 --value 25.1GB/s --device 'CXL memory expander'`
 
+    `pcielab normal --what load --size 4 --memory-type uc --link gen5x16 --value 900ns`
+
     `pcielab normal --what d2h --link tb4 --value 2.8GB/s --engine dma --device NVMe`
 
     `pcielab normal run.db`
@@ -182,6 +188,7 @@ def normal(
         "--line": line,
         "--state": state,
         "--completion": completion,
+        "--memory-type": memory_type,
         "--device": device,
         "--cpu": cpu,
         "--reads": reads,
@@ -230,6 +237,7 @@ def _answer(given: dict[str, Any]) -> "Normal":
         line_gbps=given["--line"],
         state=given["--state"],
         completion=given["--completion"],
+        memory_type=given["--memory-type"],
         device=given["--device"] or "",
         cpu=given["--cpu"] or "",
         source=given["--source"] or "",

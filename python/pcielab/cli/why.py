@@ -28,8 +28,10 @@ from pcielab.cli.output import (
 from pcielab.cli.progress import Bar, Limit, announce_many
 from pcielab.cli.quantities import named_range
 from pcielab.errors import refusal
+from pcielab.library.figure_words import INSTRUCTIONS
 from pcielab.model.link import Ethernet
 from pcielab.strict_json import strict_json
+from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.analysis.why import Why
@@ -91,6 +93,18 @@ def why(
         choice(
             "--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both [default: what the NIC has]"
         ),
+    ] = None,
+    mmio: Annotated[
+        str | None,
+        choice("--mmio", INSTRUCTIONS, "Ask about loads or stores of a core; with --size, --gen, --lanes"),
+    ] = None,
+    cpu: Annotated[
+        str | None,
+        typer.Option("--cpu", metavar="TEXT", help="With --mmio: the processor.", show_default=False),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", metavar="TEXT", help="With --mmio: the device.", show_default=False),
     ] = None,
     gen: Annotated[int | None, link_option("generation", _USUAL)] = None,
     lanes: Annotated[int | None, link_option("lanes", _USUAL)] = None,
@@ -183,6 +197,8 @@ def why(
 
     `pcielab why --nic niantic-dpdk --line 100 --frame 64 --direction rx --measured 40`
 
+    `pcielab why --mmio uncached-load --size 4K --gen 4 --measured 400us --device V100`
+
     `pcielab why fabrex-u55c --flows table2 -o why.svg`
 
     `pcielab why fabrex-u55c --flows table2 --set fabric.devices.u55c.engine.tags=64`
@@ -200,11 +216,23 @@ def why(
         "mps": mps,
         "mrrs": mrrs,
     }
-    value = None if measured is None else _value(measured, of_latency=(tests or [""])[0].startswith("lat-"))
+    is_time = mmio is not None or (tests or [""])[0].startswith("lat-")
+    value = None if measured is None else _value(measured, of_latency=is_time)
     common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": value, "limit": limit}
     with errors_name_options(frame_bytes="--frame", frames_bytes="--frame", limit="--limit"):
         of_memory = {"reads": reads, "cores": cores, "fill_buffers": fill_buffers}
-        answer = _answer(asked, other, tests or [], nic, of_nic, single, common, of_memory)
+        if mmio is None:
+            _refuse(
+                {f"--{word}": text for word, text in (("cpu", cpu), ("device", device)) if text}, "without --mmio"
+            )
+            answer = _answer(asked, other, tests or [], nic, of_nic, single, common, of_memory)
+        else:
+            given = {"RUN": asked, "--nic": nic, "--test": tests or None, "--profile": profile, "--flows": flows}
+            given |= {f"--{word}": of_nic[word] for word in ("frame", "line", "direction")}
+            others = {**of_memory, **{word: one for word, one in single.items() if word != "size"}}
+            given |= {f"--{word.replace('_', '-')}": one for word, one in others.items()}
+            _refuse({word: one for word, one in given.items() if one is not None}, "with --mmio")
+            answer = _of_access(mmio, single.get("size"), (cpu, device), of_nic, value)
     if picture is not None:
         from pcielab.report.figures.why import draw_why
         from pcielab.report.save import save_figure
@@ -321,6 +349,32 @@ def _of_nic(nic: str, of_nic: dict[str, Any], common: dict[str, Any]) -> "Why":
     profile = load_nic(nic)
     frames = Frames(profile, [size], line, of_nic["direction"] or profile.direction, source=nic)
     return answer(frames, link=_link_of(of_nic, line.line_gbps), **common)
+
+
+def _of_access(
+    instruction: str,
+    size: Any,
+    names: tuple[str | None, str | None],
+    given: dict[str, Any],
+    measured: float | None,
+) -> "Why":
+    from pcielab import model
+    from pcielab.analysis.why.access import why_access
+    from pcielab.library.cores import bar_for, core_for
+    from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
+
+    if instruction not in INSTRUCTIONS:
+        raise refusal("not-found", f"--mmio {shown(instruction)}: give one of {', '.join(INSTRUCTIONS)}")
+    generation = 5 if given["gen"] is None else given["gen"]
+    mps = USUAL_MPS_BYTES if given["mps"] is None else given["mps"]
+    lanes = 16 if given["lanes"] is None else given["lanes"]
+    mrrs = usual_mrrs_bytes(mps) if given["mrrs"] is None else given["mrrs"]
+    link = model.Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=mrrs)
+    fenced = instruction == "combined-store"
+    access = model.Access(instruction=instruction, size_bytes=4 if size is None else size, fenced=fenced)  # type: ignore[arg-type]
+    core, bar = model.load_core(core_for(names[0], generation)), model.load_bar(bar_for(names[1]))
+    with errors_name_options(size_bytes="--size"):
+        return why_access(access, core, bar, link, measured)
 
 
 _FRAME_BYTES = 64

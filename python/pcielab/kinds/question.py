@@ -10,13 +10,14 @@ from pcielab._core import Tunnel, Width, read_tunnel, read_width
 from pcielab.errors import InputError, refusal
 from pcielab.kinds.asked_expander import is_expander
 from pcielab.library.alike import alike
-from pcielab.library.figure_words import COMPLETIONS, ENGINES, STATES, WHATS
+from pcielab.library.figure_words import ACCESSES, COMPLETIONS, ENGINES, MEMORY_TYPES, STATES, WHATS
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.library.expanders import ExpanderProfile
 
-What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "interrupt", "iops"]
+What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "interrupt", "iops", "store", "load", "doorbell"]
+MemoryType: TypeAlias = Literal["uc", "wc"]
 Engine: TypeAlias = Literal["copy", "kernel", "dma", "core"]
 Completion: TypeAlias = Literal["polled", "interrupt"]
 Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator", "expander"]
@@ -102,6 +103,7 @@ class Question:
         line_gbps: Line rate of a NIC.
         state: A word of `STATES`, or empty.
         completion: How the processor learns of completions; None if unknown.
+        memory_type: Of a core's access, the type of its mapping; None for the usual one.
         device: Name of the device, for readers and for the order of comparable figures.
         cpu: Name of the processor, likewise.
         name: What asks: a row of a store; empty for one value.
@@ -123,6 +125,7 @@ class Question:
     line_gbps: float | None = None
     state: str = ""
     completion: Completion | None = None
+    memory_type: MemoryType | None = None
     device: str = ""
     cpu: str = ""
     name: str = ""
@@ -134,7 +137,7 @@ class Question:
     @property
     def is_time(self) -> bool:
         """Whether the value is a time: more is worse."""
-        return self.what in TIMED
+        return self.what in TIMED or (self.what in ACCESSES and self.value.unit in TIMES)
 
     @property
     def generation(self) -> int | None:
@@ -189,12 +192,25 @@ def read_carrier(text: str, name: str) -> Carrier:
     return read_tunnel(text, name) or read_width(text, name)
 
 
+def read_memory_type(text: str | None) -> MemoryType | None:
+    """The type of `--memory-type`; None stays None."""
+    if text is None:
+        return None
+    word = text.strip().lower()
+    if word not in MEMORY_TYPES:
+        raise _unknown("--memory-type", text, MEMORY_TYPES)
+    return cast(MemoryType, word)
+
+
 def read_value(text: str, what: What) -> Value:
     """A value with its unit: `54.1GB/s`, `433 Gb/s`, `860ns`, `1.2M`.
 
     Raises:
         InputError: It is not a number above 0 with a unit that fits `what`.
     """
+    if what in ACCESSES:
+        timed = text.strip().lstrip("0123456789.eE+- ") in TIMES
+        return Value(*_core.read_quantity(text, "--value", "time" if timed else "rate"))
     kind: Literal["time", "rate", "events"] = "time" if what in TIMED else "rate" if what != "iops" else "events"
     return Value(*_core.read_quantity(text, "--value", kind))
 

@@ -99,7 +99,7 @@ def profile_listing(
 
 
 def described(kind: DescriptionKind, name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Any:
-    """The NIC, engine, expander, messages or fabric of a name or file.
+    """The NIC, engine, expander, core, BAR, messages or fabric of a name or file.
 
     Raises:
         InputError: It is missing or wrong, or `sets` cannot change it.
@@ -116,6 +116,14 @@ def described(kind: DescriptionKind, name_or_path: str, sets: Mapping[str, objec
         from pcielab.library.expanders import load_expander
 
         return load_expander(name_or_path, sets)
+    if kind == "core":
+        from pcielab.library.cores import load_core
+
+        return load_core(name_or_path, sets)
+    if kind == "bar":
+        from pcielab.library.cores import load_bar
+
+        return load_bar(name_or_path, sets)
     if kind == "messages":
         from pcielab.library.message_profiles import load_message_profile
 

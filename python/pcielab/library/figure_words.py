@@ -12,6 +12,9 @@ WHATS: Mapping[str, str] = {
     "latency": "time of one transfer or register read",
     "interrupt": "time from a device's interrupt message to its handler",
     "iops": "commands a second",
+    "store": "stores of a core to a device's BAR: a time, or a rate",
+    "load": "loads of a core from a device's BAR: a time, or a rate",
+    "doorbell": "one store that a device waits for: the core's time",
 }
 """What `--what` may be, and its meaning."""
 ENGINES: Mapping[str, str] = {
@@ -33,6 +36,25 @@ STATES: Mapping[str, str] = {
     "idle-core": "the core sleeps in its deepest idle state",
 }
 """What `--state` may be: conditions that the asker knows."""
+INSTRUCTIONS = (
+    "uncached-store",
+    "combined-store",
+    "direct-store",
+    "enqueue-store",
+    "uncached-load",
+    "streaming-load",
+    "read-modify-write",
+    "doorbell",
+    "exchange",
+)
+"""What a core does with a device's BAR, by instruction."""
+ACCESSES = ("store", "load", "doorbell")
+"""Words of `--what` that a core does with a device's BAR."""
+MEMORY_TYPES: Mapping[str, str] = {
+    "uc": "uncached: each store is a TLP, each load a round trip",
+    "wc": "write-combining: stores leave as lines of 64 B, streaming loads overlap",
+}
+"""What `--memory-type` may be, and its meaning."""
 COMPLETIONS: Mapping[str, str] = {
     "polled": "the processor polls for completions",
     "interrupt": "an interrupt announces them",

@@ -23,6 +23,8 @@ _PROFILES: dict[ProfileKind, str] = {
     "nic": "NIC",
     "engine": "engine",
     "expander": "expander",
+    "core": "core",
+    "bar": "BAR",
     "messages": "profile of messages",
     "fabric": "fabric",
 }

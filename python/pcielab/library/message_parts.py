@@ -27,6 +27,11 @@ class StoreTimes(Values):
     """From the first to the second buffer of a message sent alone."""
     stream_interval_ns: float
     """From one buffer to the next in a stream."""
+    core_interval_ns: float | None
+    """From one buffer to the next where no link limits: on another link, the slower of both sets the pace. Absent:
+    what the measured interval lacks on its link follows every TLP on any link."""
+    uncached_interval_ns: float | None
+    """From one uncached store to the next where no link limits. Absent: as of buffers."""
 
 
 class TransmitQueue(Values):
@@ -67,6 +72,17 @@ class DescriptorPath(Values):
     """Payload of the message measured."""
     cpu_ns: float
     """Core time for a message: the descriptor, the fence behind it, the doorbell."""
+
+
+class LoadTimes(Values):
+    """Loads of the core from the device."""
+
+    round_trip_ns: float
+    """A load of 8 B alone."""
+    streaming_lines: int
+    """Lines that streaming loads from write-combining memory have in flight."""
+    enqueues: bool
+    """Whether core and device have stores of 64 B that the device may decline."""
 
 
 class LoopbackTimes(Values):
@@ -119,6 +135,8 @@ class MessageTimes(InFile[_core.Messages]):
     """The device's transmit queue."""
     descriptors: DescriptorPath
     """The descriptor path."""
+    loads: LoadTimes | None
+    """Loads from the device, where they are known."""
     loopback: LoopbackTimes | None
     """A loopback through the device, where one was measured."""
     answers: Answers | None

@@ -34,7 +34,10 @@ class RecordedMessages(MessageTimes):
     def as_question(self) -> dict[str, Any]:
         """The values as runs record them."""
         values = self._content()
-        return {"link": asdict(self.link), **{key: values[key] for key in keys_of_table(MessageTimes)}}
+        return {
+            "link": asdict(self.link),
+            **{key: values[key] for key in keys_of_table(MessageTimes) if key in values},
+        }
 
 
 class MessageProfile(RecordedMessages):

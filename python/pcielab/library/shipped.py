@@ -12,7 +12,7 @@ from pcielab.library.input_files import read_toml
 
 _ROOT = Path(__file__).parent / "shipped_data"
 
-DescriptionKind: TypeAlias = Literal["nic", "engine", "expander", "messages", "fabric"]
+DescriptionKind: TypeAlias = Literal["nic", "engine", "expander", "core", "bar", "messages", "fabric"]
 """Kinds of descriptions beside systems, whose keys `--set` takes after their kind."""
 ProfileKind: TypeAlias = Literal["system", "host", "device", "link", DescriptionKind]
 SuiteKind: TypeAlias = Literal["transfers", "messages", "fabric"]
@@ -25,6 +25,8 @@ PROFILE_FOLDERS: dict[ProfileKind, str] = {
     "nic": "nics",
     "engine": "engines",
     "expander": "expanders",
+    "core": "cores",
+    "bar": "bars",
     "messages": "pio",
     "fabric": "fabrics",
 }

@@ -1,5 +1,13 @@
 """Names of the package, loaded at first use: `pcielab.on_demand` reads this file."""
 
+from pcielab.library.cores import (
+    BarProfile as BarProfile,
+    CoreProfile as CoreProfile,
+    load_bar as load_bar,
+    load_core as load_core,
+    shipped_bars as shipped_bars,
+    shipped_cores as shipped_cores,
+)
 from pcielab.library.engines import (
     EngineProfile as EngineProfile,
     load_engine as load_engine,
@@ -23,8 +31,12 @@ from pcielab.library.nics import (
     shipped_nics as shipped_nics,
 )
 from pcielab.model.answers import (
+    AccessBound as AccessBound,
+    AccessOutcome as AccessOutcome,
+    AccessTimes as AccessTimes,
     Answer as Answer,
     Bandwidth as Bandwidth,
+    Between as Between,
     Ceiling as Ceiling,
     Crossing as Crossing,
     Crossings as Crossings,
@@ -48,6 +60,11 @@ from pcielab.model.answers import (
 from pcielab.model.host_questions import LoadedHost as LoadedHost, host as host
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
+from pcielab.model.mmio_questions import (
+    Access as Access,
+    mmio as mmio,
+    simulated_mmio as simulated_mmio,
+)
 from pcielab.model.questions import (
     bandwidth as bandwidth,
     engine as engine,

@@ -30,6 +30,30 @@ Bound: TypeAlias = Literal[
     "core-stores",
 ]
 """The limits of a rate."""
+Instruction: TypeAlias = Literal[
+    "uncached-store",
+    "combined-store",
+    "direct-store",
+    "enqueue-store",
+    "uncached-load",
+    "streaming-load",
+    "read-modify-write",
+    "doorbell",
+    "exchange",
+]
+"""What a core does with a BAR."""
+AccessBound: TypeAlias = Literal[
+    "core-stores",
+    "fill-buffers",
+    "uncached-stores",
+    "wire-downstream",
+    "wire-upstream",
+    "posted-credits",
+    "device-drain",
+    "round-trip",
+    "streaming-lines",
+]
+"""What limits the rate of accesses."""
 
 
 class _Answer(BaseModel):
@@ -282,6 +306,59 @@ class InterleavedRates(_Answer):
     """Each memory."""
     loads: list[InterleavedLoad]
     """How long a read takes at each load."""
+
+
+class Between(_Answer):
+    """A value, and the interval in which sources and machines place it."""
+
+    least: float
+    """The least."""
+    usual: float
+    """The usual one."""
+    most: float
+    """The most."""
+
+
+class AccessTimes(_Answer):
+    """What accesses of one kind cost. Every interval has its usual value from the usual values of the profiles."""
+
+    instruction: Instruction
+    """What the core does."""
+    size_bytes: int
+    """Bytes of one access."""
+    width_bytes: int
+    """Bytes of one load or store."""
+    cores: int
+    """Cores."""
+    tlps: int
+    """TLPs that carry the data of one access."""
+    downstream_bytes: int
+    """Bytes of TLPs from host to device for one access."""
+    upstream_bytes: int
+    """Bytes of TLPs from device to host for one access."""
+    core_ns: Between
+    """Time of the core for one access that finds everything idle."""
+    done_ns: Between
+    """From its start until the last byte is at the device, of a load in the core, and of an exchange back."""
+    gbytes_per_s: Between
+    """Data of all cores together, if they go on, GB/s."""
+    bound: AccessBound
+    """What limits that rate."""
+    ceilings: dict[str, float]
+    """The rate that each bound alone would allow, GB/s."""
+
+
+class AccessOutcome(_Answer):
+    """What simulated accesses took."""
+
+    tlps: int
+    """TLPs that carried the data of all cores."""
+    core_ns: float
+    """Time of the core that took longest, ns."""
+    done_ns: float
+    """From the start until the last byte arrived, ns."""
+    gbytes_per_s: float
+    """Data of all cores in the second half of the time in which TLPs with data started, GB/s."""
 
 
 class Sending(_Answer):

@@ -102,6 +102,15 @@ class InterleavedQuestion(TypedDict):
     """Shares of the peak at which to tell how long a read takes."""
 
 
+class MmioQuestion(TypedDict):
+    """A question about loads and stores."""
+
+    link: dict[str, Any]
+    """The link."""
+    accesses: list[dict[str, Any]]
+    """The accesses."""
+
+
 class MessagesQuestion(TypedDict):
     """A question about messages."""
 

@@ -264,6 +264,11 @@ fn word(way: Way) -> &'static str {
         Way::WriteCombinedFenced => "WC_FENCE",
         Way::Descriptors => "DMA",
         Way::Mux => "MUX",
+        Way::UncachedLoad => "UC_LOAD",
+        Way::StreamingLoad => "STREAMING_LOAD",
+        Way::ReadModifyWrite => "RMW",
+        Way::Doorbell => "DOORBELL",
+        Way::Enqueue => "ENQUEUE",
     }
 }
 

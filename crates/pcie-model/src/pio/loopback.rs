@@ -76,7 +76,7 @@ impl Model {
     /// Time for the bytes of a packet: the stores, and then the writes of the DMA.
     fn moving_ns(&self, profile: &MessageProfile, packet_bytes: u64) -> Result<f64, Refusal> {
         let ask = Question::new(self, profile, packet_bytes)?;
-        let stores_ns = ask.train(ask.layout.pieces(0)?).stream_ns;
+        let stores_ns = ask.train(ask.layout.pieces(0)?, true).stream_ns;
         let written = Load::dma_write(&self.link, Accounting::Spec, 0, packet_bytes);
         Ok(stores_ns + ask.wire_ns(written.upstream_bytes))
     }

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 use super::WORD_BYTES;
+use crate::mmio::{
+    Bar, BarReads, BarStores, Between, CoreLoads, CoreProfile, CoreRoot, CoreStores, EvictedOrder, Mmio,
+};
 
 /// How messages go from a core to a device: by stores, and by descriptors.
 ///
@@ -33,6 +36,9 @@ pub struct MessageProfile {
     pub queue: TransmitQueue,
     /// The descriptor path.
     pub descriptors: DescriptorPath,
+    /// Loads from the device, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loads: Option<LoadTimes>,
     /// A loopback through the device, where one was measured.
     pub loopback: Option<LoopbackTimes>,
     /// TLPs and acknowledgements back to the host, where traces show them: steps of simulated messages that
@@ -78,6 +84,21 @@ pub struct Core {
     pub lock_ns: f64,
 }
 
+/// Loads of the core from the device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadTimes {
+    /// A load of 8 B alone.
+    #[schemars(with = "Duration")]
+    pub round_trip_ns: f64,
+    /// Lines that streaming loads from write-combining memory have in flight.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
+    pub streaming_lines: u32,
+    /// Whether core and device have stores of 64 B that the device may decline.
+    #[serde(default)]
+    pub enqueues: bool,
+}
+
 /// When full buffers follow each other on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +109,15 @@ pub struct StoreTimes {
     /// From one buffer to the next in a stream.
     #[schemars(with = "Duration")]
     pub stream_interval_ns: f64,
+    /// From one buffer to the next where no link limits: on another link, the slower of both sets the pace. Absent:
+    /// what the measured interval lacks on its link follows every TLP on any link.
+    #[schemars(with = "Option<Duration>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_interval_ns: Option<f64>,
+    /// From one uncached store to the next where no link limits. Absent: as of buffers.
+    #[schemars(with = "Option<Duration>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncached_interval_ns: Option<f64>,
 }
 
 /// The transmit queue of the device, which buffers are written to.
@@ -173,6 +203,10 @@ pub struct Answers {
 pub struct MachineTimes {
     /// Gap between two full buffers in a stream, without the first one's time on the link.
     pub store_gap_ns: f64,
+    /// From one full buffer to the next where no link limits, if known.
+    pub core_interval_ns: Option<f64>,
+    /// From one uncached store to the next where no link limits, if known.
+    pub uncached_interval_ns: Option<f64>,
     /// Additional gap between the first two buffers of a message sent alone.
     pub first_store_ns: f64,
     /// From the doorbell's arrival to the descriptor's request.
@@ -181,6 +215,15 @@ pub struct MachineTimes {
     pub read_ns: f64,
     /// From the descriptor's arrival to the payload's request.
     pub parse_ns: f64,
+}
+
+impl MachineTimes {
+    /// From the start of a TLP that is on the link for `wire_ns` to that of the core's next.
+    #[must_use]
+    pub fn interval_ns(&self, wire_ns: f64, combined: bool) -> f64 {
+        let own = if combined { self.core_interval_ns } else { self.uncached_interval_ns };
+        own.map_or(wire_ns + self.store_gap_ns, |own_ns| own_ns.max(wire_ns))
+    }
 }
 
 impl Fitting for MessageProfile {
@@ -214,6 +257,8 @@ impl MessageProfile {
         let times = MachineTimes {
             store_gap_ns: self.stores.stream_interval_ns
                 - wire_ns(TlpKind::MemoryWrite, super::BUFFER_BYTES as u32),
+            core_interval_ns: self.stores.core_interval_ns,
+            uncached_interval_ns: self.stores.uncached_interval_ns.or(self.stores.core_interval_ns),
             first_store_ns: self.stores.first_interval_ns - self.stores.stream_interval_ns,
             read_ns,
             doorbell_ns: path.descriptor_ns
@@ -261,6 +306,70 @@ impl MessageProfile {
             }
         }
         Ok(times)
+    }
+
+    /// Core and device as [`Mmio`] on a link, for accesses that are no messages; none without [`LoadTimes`].
+    ///
+    /// # Errors
+    /// The round trip is shorter than its TLPs on the measured link.
+    pub fn mmio(&self, link: LinkConfiguration) -> Result<Option<Mmio>, Refusal> {
+        let Some(loads) = self.loads else { return Ok(None) };
+        let (times, measured) = (self.machine_times()?, self.measured_link()?);
+        let wire_ns = |kind, bytes| tlp_ns(&measured, Accounting::Spec, kind, bytes);
+        let host_ns = loads.round_trip_ns
+            - wire_ns(TlpKind::MemoryRead, 0)
+            - wire_ns(TlpKind::CompletionWithData, WORD_BYTES as u32);
+        if host_ns < 0.0 {
+            let remedy = "give at least its TLPs on the measured link";
+            return Err(Refusal::of("loads.round_trip_ns", loads.round_trip_ns, remedy));
+        }
+        let core = self.core;
+        let buffers = f64::from(core.write_combining_buffers);
+        let combined_ns = times.interval_ns(wire_ns(TlpKind::MemoryWrite, super::BUFFER_BYTES as u32), true);
+        let uncached_ns = times.interval_ns(wire_ns(TlpKind::MemoryWrite, WORD_BYTES as u32), false);
+        let none = Between::of(0.0);
+        let core = CoreProfile {
+            name: self.name.clone(),
+            year: 2000,
+            generation: self.link.generation,
+            processors: Vec::new(),
+            stores: CoreStores {
+                buffers: Between::of(buffers),
+                merged_bytes: super::BUFFER_BYTES as u32,
+                release_ns: Between::of((buffers * combined_ns - core.fill_ns).max(0.0)),
+                fill_ns: Between::of(core.fill_ns),
+                narrow_ns: Between::of(core.fill_ns / 8.0),
+                uncached_ns: Between::of(uncached_ns),
+                fence_ns: Between::of(core.fence_ns),
+                direct_ns: None,
+                page_fault_ns: none,
+                evicted: EvictedOrder::Any,
+            },
+            loads: CoreLoads {
+                host_ns: Between::of(host_ns),
+                streaming_lines: Between::of(f64::from(loads.streaming_lines)),
+                widest_bytes: super::BUFFER_BYTES as u32,
+                enqueues: loads.enqueues,
+            },
+            root: CoreRoot {
+                queue_bytes: Between::of(512.0),
+                quantum_bytes: 4,
+                link_ns: none,
+                switch_ns: none,
+                remote_ns: none,
+            },
+        };
+        let bar = Bar {
+            name: self.name.clone(),
+            devices: Vec::new(),
+            stores: BarStores {
+                drain_gbytes_per_s: Between::of(super::BUFFER_BYTES as f64 / self.queue.drain_ns),
+                posted_bytes: Between::of(f64::from(self.queue.capacity_bytes)),
+                poll_ns: none,
+            },
+            reads: BarReads { answer_ns: none },
+        };
+        Mmio::new(core, bar, link).map(Some)
     }
 
     fn check(&self) -> Result<(), Refusal> {

@@ -156,7 +156,12 @@ fn a_loopback_is_mostly_pcie() {
             ..kpio().link
         },
         header_bytes: 8,
-        stores: StoreTimes { first_interval_ns: 11.3, stream_interval_ns: 11.3 },
+        stores: StoreTimes {
+            first_interval_ns: 11.3,
+            stream_interval_ns: 11.3,
+            core_interval_ns: None,
+            uncached_interval_ns: None,
+        },
         loopback: Some(LoopbackTimes {
             measured_packet_bytes: 128,
             total_ns: 1000.0,

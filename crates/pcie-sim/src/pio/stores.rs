@@ -369,7 +369,12 @@ impl<'a> StoresRun<'a> {
         let address = flushed.first_word as u64 * WORD_BYTES;
         let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, Piece { address, length });
         let left = self.port.send(self.now, bytes);
-        let next_send = left + Picoseconds::from_ns(self.machine.times.store_gap_ns);
+        let times = &self.machine.times;
+        let own_ns = if self.plan.combine { times.core_interval_ns } else { times.uncached_interval_ns };
+        let next_send = own_ns.map_or_else(
+            || left + Picoseconds::from_ns(times.store_gap_ns),
+            |own_ns| left.max(self.now + Picoseconds::from_ns(own_ns)),
+        );
         self.cores[core].next_send = next_send;
         let message = &mut self.outcome.messages[flushed.message];
         if message.tlps == 0 {

@@ -1,6 +1,7 @@
 //! A BAR as a device that takes messages.
 
 use super::buffers::{self, Found};
+use super::loads::LoadLoop;
 use super::mapping::Kind;
 use super::options::{PioHostOptions, PioOptions};
 use super::range::{Part, Range};
@@ -94,7 +95,8 @@ impl PioDevice {
     /// Maps the range for a way. Refuses it if the kernel granted another memory type.
     fn map(&mut self, way: Way) -> Result<(), DeviceError> {
         let refused = |reason: String| Err(DeviceError::NotSupported(reason));
-        let kind = if way == Way::Uncached { Kind::Uncached } else { Kind::WriteCombining };
+        let combines = matches!(way, Way::WriteCombined | Way::WriteCombinedFenced | Way::StreamingLoad);
+        let kind = if combines { Kind::WriteCombining } else { Kind::Uncached };
         if kind == Kind::WriteCombining && !self.range.can_combine() {
             return refused("way: the kernel maps this BAR uncached only: give uncached".into());
         }
@@ -192,6 +194,54 @@ impl PioDevice {
         })
     }
 
+    /// Loads the range of each message of a test, and for read-modify-write stores it again.
+    fn loaded(&self, start: &MessageStart<'_>) -> Result<MessageResult, DeviceError> {
+        let MessageStart { test, stop, pulse, .. } = start;
+        let refused = |reason: String| Err(DeviceError::NotSupported(reason));
+        let streams = test.way == Way::StreamingLoad;
+        let own = if streams { 16 } else { 8 };
+        let width = test.store_bytes.unwrap_or(own);
+        let Some(loads) = LoadLoop::find(streams, width) else {
+            let kind = if streams { "streaming loads" } else { "loads" };
+            return refused(format!("store_bytes is {width}: this processor lacks {kind} of this width"));
+        };
+        let (bytes, messages) = (test.size_bytes as usize, u64::from(test.messages));
+        let stride = test.size_bytes.next_multiple_of(64);
+        let slots = self.range.bytes() / stride;
+        if slots == 0 {
+            let (size, range) = (test.size_bytes, self.range.bytes());
+            return refused(format!("size_bytes is {size}: device.range has {range} bytes"));
+        }
+        let outside = || DeviceError::Failed("a message lies outside device.range".into());
+        let (window, first) = self.range.window().ok_or_else(outside)?;
+        let mut times = Vec::new();
+        let begun = self.clock.now();
+        for number in 0..messages {
+            if number % u64::from(SLICE) == 0 {
+                if stop.is_requested() {
+                    break;
+                }
+                pulse.beat();
+            }
+            let from = window.part(first + number % slots * stride, stride as usize).ok_or_else(outside)?;
+            let before = self.clock.now();
+            // SAFETY: the whole lines of the message are within the mapping, aligned to a line, and the range is the
+            // user's to store into.
+            unsafe {
+                if test.way == Way::ReadModifyWrite {
+                    loads.modify(from, bytes);
+                } else {
+                    loads.load(from, bytes);
+                }
+            }
+            times.push(self.clock.ns(self.clock.now() - before));
+        }
+        let elapsed_ns = self.clock.ns(self.clock.now() - begun);
+        let cpu_ns = vec![elapsed_ns / messages as f64];
+        let latencies_ns = if test.pace == MessagePace::Alone { times } else { Vec::new() };
+        Ok(MessageResult { latencies_ns, elapsed_ns, cpu_ns, ..MessageResult::default() })
+    }
+
     /// Checks that the BAR holds the stored messages, if it can be read.
     fn check_arrival(&self, sending: &Sending, bytes: usize, sent: u64) -> Result<(), DeviceError> {
         if !self.range.reads_back {
@@ -249,9 +299,17 @@ fn check(test: &MessageTest) -> Result<(), DeviceError> {
     if test.cores != 1 {
         return refused(format!("cores is {}: one core stores here: give 1", test.cores));
     }
+    if test.way == Way::Enqueue {
+        return refused(
+            "way: memory behind a BAR declines nothing, and a core faults on ENQCMD without a shared work queue: give \
+             write-combined with store_kind direct"
+                .into(),
+        );
+    }
     if matches!(test.way, Way::Descriptors | Way::Mux) {
         return refused(
-            "way: a BAR fetches nothing: give uncached, write-combined or write-combined-fenced".into(),
+            "way: a BAR fetches nothing: give uncached, write-combined, write-combined-fenced, a load or a doorbell"
+                .into(),
         );
     }
     Ok(())
@@ -295,6 +353,12 @@ impl MessageDevice for PioDevice {
 
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
         check(start.test)?;
+        if matches!(start.test.way, Way::UncachedLoad | Way::StreamingLoad | Way::ReadModifyWrite) {
+            self.map(start.test.way)?;
+            let result = self.loaded(&start);
+            self.range.restore();
+            return result;
+        }
         let sending = self.sending(start.test)?;
         self.map(start.test.way)?;
         self.fill(start.position, start.test.size_bytes as usize);
@@ -340,6 +404,26 @@ mod tests {
             assert_eq!(mapped(&function), [file]);
             assert_eq!(fs::read(function.folder.join("resource2")).unwrap(), [7; 65536], "{way:?}");
         }
+    }
+
+    #[test]
+    fn loads_and_doorbells_run_and_an_enqueue_is_refused() {
+        let (_directory, tree, _) = machine();
+        let mut device = opened(&tree);
+        let (stop, pulse) = (Stop::default(), Pulse::default());
+        for way in [Way::UncachedLoad, Way::ReadModifyWrite, Way::Doorbell] {
+            let size = if way == Way::Doorbell { 8 } else { 200 };
+            let test = MessageTest::alone(way, size, 20);
+            let start = MessageStart { position: 0, test: &test, stop: &stop, pulse: &pulse };
+            let result = device.send(start).unwrap();
+            assert_eq!(result.latencies_ns.len(), 20, "{way:?}");
+        }
+        let wide = MessageTest { store_bytes: Some(64), ..MessageTest::alone(Way::UncachedLoad, 64, 1) };
+        let start = MessageStart { position: 0, test: &wide, stop: &stop, pulse: &pulse };
+        let refused = device.send(start).unwrap_err().to_string();
+        assert!(refused.contains("store_bytes is 64: this processor lacks loads of this width"), "{refused}");
+        let refused = send(&mut device, Way::Enqueue).unwrap_err().to_string();
+        assert!(refused.contains("memory behind a BAR declines nothing"), "{refused}");
     }
 
     #[test]

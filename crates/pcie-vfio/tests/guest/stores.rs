@@ -127,3 +127,24 @@ fn another_process_maps_the_bar() {
         std::io::stdin().read_line(&mut String::new()).unwrap();
     }
 }
+
+#[test]
+#[ignore = "runs in the guest of make vm-test"]
+fn loads_and_doorbells_run_and_an_enqueue_says_that_it_cannot() {
+    let mut device = opened("BAR2:6M+64K");
+    for way in [Way::UncachedLoad, Way::StreamingLoad, Way::ReadModifyWrite, Way::Doorbell, Way::Uncached] {
+        let size = if way == Way::Doorbell { 8 } else { 256 };
+        for pace in [MessagePace::Alone, MessagePace::Stream] {
+            let test = MessageTest { pace, ..MessageTest::alone(way, size, 8) };
+            let (stop, pulse) = (Stop::default(), Pulse::default());
+            let start = MessageStart { position: 0, test: &test, stop: &stop, pulse: &pulse };
+            let result = device.send(start).unwrap_or_else(|error| panic!("{way:?} {pace:?}: {error}"));
+            assert!(result.elapsed_ns > 0.0, "{way:?}");
+            let timed = if pace == MessagePace::Alone { 8 } else { 0 };
+            assert_eq!(result.latencies_ns.len(), timed, "{way:?}");
+        }
+    }
+    let refused = send(&mut *device, Way::Enqueue).unwrap_err();
+    assert!(matches!(refused, DeviceError::NotSupported(_)), "{refused}");
+    assert!(refused.to_string().contains("memory behind a BAR declines nothing"), "{refused}");
+}

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from pcielab.analysis.normal.access import judge_access
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
@@ -19,11 +20,13 @@ from pcielab.kinds.question import (
     read_carrier,
     read_completion,
     read_engine,
+    read_memory_type,
     read_state,
     read_value,
     read_what,
 )
 from pcielab.library.alike import alike
+from pcielab.library.figure_words import ACCESSES
 from pcielab.library.published_figures import published_figures
 from pcielab.wording import shown
 
@@ -48,6 +51,7 @@ def normal(
     line_gbps: float | None = None,
     state: str | None = None,
     completion: str | None = None,
+    memory_type: str | None = None,
     device: str = "",
     cpu: str = "",
     source: str = "",
@@ -78,6 +82,7 @@ def normal(
     line_gbps: float | None = None,
     state: str | None = None,
     completion: str | None = None,
+    memory_type: str | None = None,
     device: str = "",
     cpu: str = "",
     source: str = "",
@@ -91,7 +96,8 @@ def normal(
 
     Args:
         asked: What moves: `h2d`, `d2h`, `both` (the sum), `p2p`, `read` and `write` (as h2d and d2h; by a core
-            the other way), `latency`, `interrupt` or `iops`. Without a value, a store of transfers or its path.
+            the other way), `latency`, `interrupt`, `iops`, `store`, `load` or `doorbell`. Without a value,
+            a store of transfers or its path.
         value: With its unit: `54.1GB/s`, `860ns`, `1.2M`.
         tests: Of a store, only these: numbers of tests, or parts of their family or name.
         link: `gen5x16`; several side by side: `4x gen3x4`; a tunnel: `tb4`, `usb4`.
@@ -103,6 +109,7 @@ def normal(
         line_gbps: Line rate of a NIC [default: the one in `device`].
         state: A condition of `STATES`.
         completion: `polled` or `interrupt`: how the processor learns of completions.
+        memory_type: `uc` or `wc`, of `store`, `load` and `doorbell`: the type of the core's mapping.
         device: Name of the device.
         cpu: Name of the processor.
         source: Key of the source that published the value: it is not compared with its own figures.
@@ -114,7 +121,7 @@ def normal(
     if value is None or not isinstance(asked, str):
         _check(None, None, None, mps_bytes, line_gbps)
         return _of_store(asked, tests, line_gbps, link, mps_bytes)
-    by = read_engine(engine)
+    by = read_engine("core" if asked.strip().lower() in ACCESSES else engine)
     check_name(device)
     by = _of_core(by) if is_expander(device) else by
     moved = read_what(asked, by)
@@ -132,11 +139,16 @@ def normal(
         line_gbps=line_of(device) if line_gbps is None and kind_of(device, by) == "nic" else line_gbps,
         state=read_state(state),
         completion=read_completion(completion),
+        memory_type=read_memory_type(memory_type),
         device=device,
         cpu=cpu,
         source_key=_known_source(source),
     )
     question = _with_expander(question, read_share)
+    if memory_type is not None and moved not in ACCESSES:
+        raise refusal("conflict", f"--memory-type: {moved} has none: leave it out, or give {', '.join(ACCESSES)}")
+    if moved in ACCESSES:
+        return judge_access(question)
     if moved == "iops" and size_bytes is None:
         raise refusal("missing", "--what iops: no size: give --size, the bytes of a command")
     raw = raw_rate(question)

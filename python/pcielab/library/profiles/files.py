@@ -13,7 +13,7 @@ from pcielab.library.profiles.parts import Card, Host, Link
 from pcielab.library.profiles.values import Part
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
-DescribedKind: TypeAlias = Literal[Kind, "nic", "engine", "expander", "messages"]
+DescribedKind: TypeAlias = Literal[Kind, "nic", "engine", "expander", "core", "bar", "messages"]
 """Kinds of files that the compiled half reads."""
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
 PARTS: dict[Kind, type[Part]] = {"link": Link, "host": Host, "device": Card}
@@ -25,6 +25,8 @@ _TITLES = {
     "nic": "NicProfile",
     "engine": "EngineProfile",
     "expander": "ExpanderProfile",
+    "core": "CoreProfile",
+    "bar": "BarProfile",
     "messages": "MessageProfile",
 }
 _REFERENCE = re.compile(r"\[(`[^`\]]+`)\]")

@@ -1,8 +1,8 @@
 """The base class of tables that Python reads itself, and the types of their values.
 
 These are shapes that only Python has, as models of pydantic: files of sweeps and of published numbers, options of
-devices, questions of pages. The compiled half reads systems, NICs, engines, expanders, messages, fabrics and
-suites (`crates/pcie-describe`).
+devices, questions of pages. The compiled half reads systems, NICs, engines, expanders, cores, messages, fabrics
+and suites (`crates/pcie-describe`).
 The last word of a key is its unit (`walk_ns`, `llc_bytes`). Sizes may also have a suffix (`"15M"`).
 """
 

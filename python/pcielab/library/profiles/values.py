@@ -151,7 +151,7 @@ class Described(Values, Generic[_HandleT]):
 
 
 class InFile(Described[_HandleT]):
-    """A description with a file of its own: a NIC, an engine, a memory expander, or messages."""
+    """A description with a file of its own: a NIC, an engine, a memory expander, a core, a BAR, or messages."""
 
     __slots__ = ()
 
