@@ -227,7 +227,13 @@ def why(
             )
             answer = _answer(asked, other, tests or [], nic, of_nic, single, common, of_memory)
         else:
-            given = {"RUN": asked, "--nic": nic, "--test": tests or None, "--profile": profile, "--flows": flows}
+            given: dict[str, object] = {
+                "RUN": asked,
+                "--nic": nic,
+                "--test": tests or None,
+                "--profile": profile,
+                "--flows": flows,
+            }
             given |= {f"--{word}": of_nic[word] for word in ("frame", "line", "direction")}
             others = {**of_memory, **{word: one for word, one in single.items() if word != "size"}}
             given |= {f"--{word.replace('_', '-')}": one for word, one in others.items()}

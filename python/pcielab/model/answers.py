@@ -358,7 +358,7 @@ class AccessOutcome(_Answer):
     done_ns: float
     """From the start until the last byte arrived, ns."""
     gbytes_per_s: float
-    """Data of all cores in the second half of the time in which TLPs with data started, GB/s."""
+    """Data of all cores after the first quarter of their TLPs, GB/s."""
 
 
 class Sending(_Answer):

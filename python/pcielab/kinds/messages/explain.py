@@ -33,6 +33,8 @@ _ASKED = (
     *("store_bytes", "store_kind", "stores_up_to_bytes"),
 )
 _WAYS = {"uncached": "uncached", "write-combined": "write_combined", "descriptors": "descriptors"}
+_LOADS = ("uncached-load", "streaming-load", "read-modify-write")
+_WORD_BYTES, _LINE_BYTES = 8, 64
 _STALLS = {
     "buffers": "write-combining buffers",
     "queue": "space in the device's queue",
@@ -78,7 +80,8 @@ def _row(record: Mapping[str, Any], profile: RecordedMessages | None) -> Explain
         return None
     link = _link(parameters, profile)
     sending = _sending(parameters, profile, link)
-    limits = tuple(_least(sending) if alone else _most(sending, parameters, whole, link))
+    limit = _round_trips(parameters, profile, alone=alone)
+    limits = (limit,) if limit else tuple(_least(sending) if alone else _most(sending, parameters, whole, link))
     return Explained(
         test=int(record["id"]),
         family=record["family"],
@@ -110,6 +113,20 @@ def _sending(parameters: Mapping[str, Any], profile: RecordedMessages | None, li
     [answer] = model.messages(profile, [parameters["size_bytes"]], link=link)
     found: Sending = getattr(answer, way)
     return found
+
+
+def _round_trips(parameters: Mapping[str, Any], profile: RecordedMessages | None, *, alone: bool) -> Limit | None:
+    """What round trips allow loads: one in flight, or as many lines as the core's buffers hold."""
+    if parameters["way"] not in _LOADS or profile is None or profile.loads is None:
+        return None
+    size, width = int(parameters["size_bytes"]), int(parameters.get("store_bytes") or _WORD_BYTES)
+    trip_ns = profile.loads.round_trip_ns
+    streams = parameters["way"] == "streaming-load"
+    trips = -(-size // _LINE_BYTES) / profile.loads.streaming_lines if streams else -(-size // width)
+    if alone:
+        return Limit("round-trip", max(trips, 1) * trip_ns)
+    cores = parameters.get("cores") or 1
+    return Limit("streaming-lines" if streams else "round-trip", cores * 8 * size / (trips * trip_ns))
 
 
 def _least(sending: Sending | None) -> Iterator[Limit]:
