@@ -66,9 +66,9 @@ test-slow: build ## Run the whole published suite against the published measurem
 	$(BIN)/python -m pytest -m slow
 
 .PHONY: flits
-flits: rust-compiled ## Pack 10,000 random sequences of TLPs into flits each way, in Rust and in Python; compare engines and closed form on 500 links
+flits: rust-compiled ## Pack 10,000 random sequences of TLPs into flits each way, in Rust and in Python; compare engines and closed form on 500 links, and on links that send again
 	PCIELAB_FLITS=10000 $(BIN)/python -m pytest tests/test_flits.py
-	PCIELAB_LINKS=500 cargo test --workspace --quiet --test simulated flits
+	PCIELAB_LINKS=500 cargo test --workspace --quiet --test simulated -- flits replays
 
 .PHONY: claims
 claims: build ## Ask COUNT=1000 random questions and compute every claim in the answers' words again (5 minutes)

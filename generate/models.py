@@ -86,6 +86,8 @@ class Models:
         if len(options) > 1:
             seen = (literal([one["const"]]) if "const" in one else self._seen(one) for one in options)
             return " | ".join(seen) + optional
+        if len(options) == 1 and "anyOf" in options[0]:
+            return self._seen(options[0]) + optional
         if referred := reference(described):
             kind = self.kinds[referred]
             if choices := words(kind):

@@ -245,6 +245,8 @@ def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
     if "enum" in described:
         return ", ".join(f"`{json.dumps(value)}`" for value in described["enum"] if value is not None)
     kinds = [one for one in described.get("anyOf", [described]) if one.get("type") != "null"]
+    if "anyOf" in kinds[0]:
+        return _values_of(kinds[0], {})
     consts = [f"`{json.dumps(one['const'])}`" for one in kinds if "const" in one]
     if "$ref" in kinds[0]:
         return _REASONS

@@ -14,6 +14,7 @@ import pytest
 
 from pcielab import open_store, single_test
 from pcielab.devices.running import simulate
+from pcielab.errors import InputError
 from pcielab.kinds.transfers.explain import explain_run
 from pcielab.kinds.transfers.latencies import explain_latencies
 from pcielab.library.profiles import resolve
@@ -69,10 +70,12 @@ def test_two_implementations_pack_the_same_flits(entry: str) -> None:
         assert json.loads(line) == _pack(tlps, joins=entry == "running"), tlps
 
 
-def _simulated(folder: Path, lanes: int, operation: str, **options: object) -> Store:
+def _simulated(
+    folder: Path, lanes: int, operation: str, changes: Mapping[str, str] | None = None, **options: object
+) -> Store:
     """A test on a link of generation 6."""
     path = folder / f"x{lanes}-{operation}.db"
-    link = {"link.generation": "6", "link.flit": "true", "link.lanes": str(lanes)}
+    link = {"link.generation": "6", "link.flit": "true", "link.lanes": str(lanes), **(changes or {})}
     simulate(resolve("gen5-x16", link), single_test(operation, transactions=20_000, **options), path)  # type: ignore[arg-type]
     return open_store(path)
 
@@ -98,3 +101,31 @@ def test_explain_names_flit_fill_where_it_binds(tmp_path: Path) -> None:
     assert f"flit fill: flits downstream are full; TLPs take {share} of the bytes for TLPs" in read.reasons
     [few] = explain_run(_simulated(tmp_path, 16, "bw-rd", size=8)).rows
     assert not any(reason.startswith("flit fill") for reason in few.reasons)
+
+
+def test_explain_says_what_replays_cost(tmp_path: Path) -> None:
+    changes = {"link.flit_error_rate": "1e-3", "link.flit_replay": "selective"}
+    [read] = explain_run(_simulated(tmp_path, 4, "bw-rd", changes, size=512)).rows
+    # A flit of 256 B takes 8 ns on four lanes, and is sent once more for every 999 that arrive.
+    assert (
+        "replays: one in 1,000 flits arrives damaged, and its replay takes 8.0 ns, "
+        "together 0.1 % of the time downstream"
+    ) in read.reasons
+
+
+def test_explain_names_a_small_replay_buffer(tmp_path: Path) -> None:
+    changes = {"link.replay_buffer_flits": "4"}
+    [write] = explain_run(_simulated(tmp_path, 16, "bw-wr", changes, size=512)).rows
+    assert write.answer.bound == "replay-buffer"
+    assert 0.9 < write.share <= 1
+
+
+def test_a_rate_of_errors_is_a_number_or_the_design(tmp_path: Path) -> None:
+    named = _simulated(tmp_path, 16, "bw-rd", {"link.flit_error_rate": '"specification"'}, size=512)
+    assert named.manifest["system"]["link"]["flit_error_rate"] == "specification"
+    with pytest.raises(InputError, match=r'link.flit_error_rate is 0\.7: give 0 to 0\.5 or "specification"'):
+        resolve("gen5-x16", {"link.flit_error_rate": "0.7"})
+    with pytest.raises(
+        InputError, match=r"link.replay_buffer_bytes is 100: give \d+ or more: a TLP with mps_bytes"
+    ):
+        resolve("gen5-x16", {"link.replay_buffer_bytes": "100"})

@@ -225,6 +225,14 @@ def test_details_show_flit_fill_and_the_cost_of_nops_in_flit_mode() -> None:
     assert not any("flit" in column or "nop" in column for column in without)
 
 
+def test_details_show_what_dllps_in_whole_bytes_cost_a_link_without_flits() -> None:
+    [row] = rows("model", "bandwidth", *PAPER_LINK, "--sizes", "64", "--details")
+    # A completion of 84 B, and for its request of 24 B a share of the two DLLPs in 203 symbol times of 8 B.
+    exact = 84 + 24 * 2 * 8 / (203 * 8)
+    assert float(row["read_whole_dllps_share"]) == pytest.approx(1 - exact / 85, rel=1e-2)
+    assert float(row["write_whole_dllps_share"]) == 0
+
+
 def test_details_show_the_tlps_and_the_efficiency_of_a_transfer() -> None:
     [row] = rows("model", "bandwidth", *PAPER_LINK, "--sizes", "1024", "--details")
     assert (float(row["read_upstream_tlps"]), float(row["read_downstream_tlps"])) == (2, 4)

@@ -169,6 +169,8 @@ _RESOURCES: dict[str, tuple[str, ...]] = {
     "a write TLP every ns": ("host.root_complex.write_interval_ns",),
     "a written line every ns": ("host.root_complex.write_line_ns",),
     "receive buffers": ("device.dma.receive_buffers",),
+    "a replay buffer of flits": ("link.replay_buffer_flits",),
+    "a replay buffer of B": ("link.replay_buffer_bytes",),
     "B for completions": ("device.dma.completion_buffer_bytes",),
     "completion headers": ("device.dma.completion_buffer_headers",),
     "page walkers": ("host.iommu.walkers",),

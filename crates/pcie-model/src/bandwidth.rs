@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::checks::unknown_to_sigcomm18;
-use crate::{Answer, Load, Model};
+use crate::{Answer, Bound, Load, Model, WholeDllps};
 
 /// The largest transfer that the model splits: 1 GiB.
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 30;
@@ -47,6 +47,9 @@ pub struct LinkUse {
     pub upstream_nop_gbps: Option<f64>,
     /// The same downstream.
     pub downstream_nop_gbps: Option<f64>,
+    /// Without flits, the share of the rate that is lost where ports send DLLPs in whole bytes with their TLPs, as
+    /// simulated ones do, 0 to 1; `None` under `sigcomm18`, and where anything but the link binds.
+    pub whole_dllps_share: Option<f64>,
 }
 
 impl LinkUse {
@@ -63,8 +66,18 @@ impl LinkUse {
             downstream_flit_fill: tlp_gbps.map(|all| filled(downstream_gbps, all)),
             upstream_nop_gbps: tlp_gbps.map(|all| all * (1.0 - filled(upstream_gbps, all))),
             downstream_nop_gbps: tlp_gbps.map(|all| all * (1.0 - filled(downstream_gbps, all))),
+            whole_dllps_share: None,
             efficiency: data_bytes as f64 / (load.upstream_bytes + load.downstream_bytes),
         }
+    }
+
+    /// The same with what DLLPs in whole bytes cost a link that binds, where it carries no more than `carried_gbps`.
+    fn with_whole_dllps(self, model: &Model, answer: &Answer, carried_gbps: f64) -> Self {
+        let wire = matches!(answer.bound, Bound::WireUpstream | Bound::WireDownstream);
+        if !wire || model.link.flit_mode() || model.accounting != Accounting::Spec {
+            return self;
+        }
+        Self { whole_dllps_share: Some((1.0 - carried_gbps / answer.gbps).max(0.0)), ..self }
     }
 }
 
@@ -127,11 +140,28 @@ impl Model {
         let (read_load, read) = best_with(Load::default())?;
         let (rdwr_load, rdwr) = best_with(write)?;
         let write_answer = self.answer(&write, size_bytes).ok_or_else(bad_size)?;
+        let carried_gbps = |reads: bool, writes: bool| {
+            let directions = f64::from(u8::from(reads) + u8::from(writes));
+            let of_split = |split_at| {
+                let mut bytes = WholeDllps::default();
+                if reads {
+                    bytes.read(&self.link, transfer, split_at);
+                }
+                if writes {
+                    bytes.write(&self.link, transfer);
+                }
+                bytes.gbps(&self.link) / directions
+            };
+            [SplitAt::TransferSize, SplitAt::AlignedAddress].map(of_split).into_iter().fold(0.0, f64::max)
+        };
+        let link_use = |load: &Load, answer: &Answer, data_bytes, carried_gbps| {
+            LinkUse::of(self, load, answer, data_bytes).with_whole_dllps(self, answer, carried_gbps)
+        };
         Ok(Bandwidth {
             size_bytes,
-            read_use: LinkUse::of(self, &read_load, &read, size_bytes),
-            write_use: LinkUse::of(self, &write, &write_answer, size_bytes),
-            rdwr_use: LinkUse::of(self, &rdwr_load, &rdwr, 2 * size_bytes),
+            read_use: link_use(&read_load, &read, size_bytes, carried_gbps(true, false)),
+            write_use: link_use(&write, &write_answer, size_bytes, carried_gbps(false, true)),
+            rdwr_use: link_use(&rdwr_load, &rdwr, 2 * size_bytes, carried_gbps(true, true)),
             read,
             write: write_answer,
             rdwr,

@@ -27,6 +27,8 @@ pub enum Bound {
     DevicePort,
     /// TLPs that the root port sends, in whole units of the port.
     RootPort,
+    /// TLPs that ports keep until they are acknowledged, to send them again if they arrive damaged.
+    ReplayBuffer,
     /// Read requests that the root complex accepts.
     RequestRate,
     /// Writes that the root complex accepts.

@@ -25,7 +25,9 @@ mod model;
 mod moderation;
 mod nic;
 pub mod pio;
+mod replay;
 mod sizing;
+mod whole_dllps;
 
 pub use addresses::{Mixed, low_share, with_addresses};
 pub use bandwidth::{Bandwidth, LinkUse, MAX_TRANSFER_BYTES, Transfer};
@@ -49,4 +51,6 @@ pub use load::{Load, lines_of};
 pub use model::{Model, ModelParameters};
 pub use moderation::settled_rate;
 pub use nic::NicThroughput;
+pub use replay::{LinkReplays, ReplayLoss, ack_limit_ns, flits_of_a_round_trip, nak_ns, replay_timer_ns};
 pub use sizing::{PathSizing, Sizing, sizing};
+pub use whole_dllps::WholeDllps;

@@ -12,7 +12,8 @@ use crate::checks::above_zero;
 pub struct Limits {
     /// From a read request's departure to its data's arrival, in ns.
     pub round_trip_ns: Option<f64>,
-    /// Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10.
+    /// Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10, up to 16384 with the 14 of
+    /// flit mode.
     pub tags: Option<u32>,
     /// DMAs that the device keeps in flight, reads and writes together.
     pub dmas_in_flight: Option<u32>,
@@ -33,6 +34,9 @@ pub struct Limits {
     pub device_port_ns: Option<f64>,
     /// The same of the root port.
     pub root_port_ns: Option<f64>,
+    /// Time that a port's replay buffer needs for the TLPs of a DMA, in ns: it holds each until its Ack is back. The
+    /// longer time of the two directions.
+    pub replay_buffer_ns: Option<f64>,
     /// Least time between two read requests that the root complex accepts, in ns.
     pub request_interval_ns: Option<f64>,
     /// Least time between two write TLPs that the root complex accepts, in ns.
@@ -98,6 +102,7 @@ impl Limits {
             ("dma_ns", self.dma_ns),
             ("device_port_ns", self.device_port_ns),
             ("root_port_ns", self.root_port_ns),
+            ("replay_buffer_ns", self.replay_buffer_ns),
             ("request_interval_ns", self.request_interval_ns),
             ("write_interval_ns", self.write_interval_ns),
             ("write_line_ns", self.write_line_ns),

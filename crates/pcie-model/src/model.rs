@@ -105,7 +105,7 @@ impl Model {
     }
 
     /// The time that each bound needs for one unit of work; 0 where it does not apply.
-    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 18] {
+    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 19] {
         let [upstream_ns, downstream_ns] = self.wires_ns(load);
         let limits = &self.limits;
         let posted_ns = f64::max(
@@ -139,6 +139,7 @@ impl Model {
             ),
             (Bound::DevicePort, in_turn_ns(load.dmas, limits.device_port_ns)),
             (Bound::RootPort, in_turn_ns(load.dmas, limits.root_port_ns)),
+            (Bound::ReplayBuffer, in_turn_ns(load.dmas, limits.replay_buffer_ns)),
             (Bound::RequestRate, in_turn_ns(load.read_requests, limits.request_interval_ns)),
             (Bound::WriteRate, write_ns),
             (Bound::ReceiveBuffers, queue_ns(load.read_requests, limits.receive_buffers, limits.receive_ns)),

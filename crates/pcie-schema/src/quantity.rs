@@ -76,4 +76,6 @@ quantities! {
     HeaderCredits: {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1 << 16}, {"const": "infinite"}]};
     /// Data credits (16 B each) that a receiver advertises.
     DataCredits: {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1 << 20}, {"const": "infinite"}]};
+    /// Probability that what a link carries arrives damaged.
+    ErrorRate: {"anyOf": [{"type": "number", "minimum": 0, "maximum": 0.5}, {"const": "specification"}]};
 }

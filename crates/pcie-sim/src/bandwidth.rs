@@ -12,6 +12,7 @@ mod start;
 mod warm_up;
 
 use crate::cache::history::{State, TestKey};
+use crate::link::replay::Replays;
 use crate::machine::Machine;
 use crate::root_complex::idle::StallsOfTest;
 use crate::root_complex::line_pool::PoolUse;
@@ -153,6 +154,19 @@ impl<'a> BandwidthRun<'a> {
             Run::Writes(run) => run.pool_use(),
             Run::Both(run) => run.pool_use(),
         }
+    }
+
+    /// What the device and the root port sent again so far; `None` on a link that damages nothing and has room for all
+    /// that it keeps.
+    #[must_use]
+    pub fn replays(&self) -> Option<[Replays; 2]> {
+        let [up, down] = match &self.run {
+            Run::Reference(run) => run.replays(),
+            Run::Reads(run) => run.replays(),
+            Run::Writes(run) => run.replays(),
+            Run::Both(run) => run.replays(),
+        };
+        Some([up?, down.unwrap_or_default()])
     }
 
     /// Factors between which the test's time varies with the seed, at 95 %, on a machine whose stalls vary in

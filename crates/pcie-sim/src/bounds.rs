@@ -8,11 +8,12 @@ mod cost;
 mod held;
 pub(crate) mod host;
 mod page_walks;
+mod replays;
 mod sampled;
 
 use crate::machine::Machine;
 use cost::Cost;
-use pcie_model::{Answer, Bound, FlitTimes, Limits, Model};
+use pcie_model::{Answer, Bound, FlitTimes, Limits, LinkReplays, Model};
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, TlpKind};
 use pcie_workload::{LINE_BYTES, Operation, Test};
@@ -29,6 +30,8 @@ pub struct TestBounds {
     /// In flit mode, what flits add to a read that is alone: its requests, and its completions; `None` for a test
     /// without reads.
     pub flits: Option<FlitTimes>,
+    /// What replays cost each direction while it is full; `None` on a link that damages nothing.
+    pub replays: Option<LinkReplays>,
 }
 
 /// Tolerance for rounding in sums of averages.
@@ -52,7 +55,12 @@ impl Machine {
         let model = Model::new(*self.link(), Accounting::Spec, limits)?;
         let passed = |bound| self.share_passed(test, &cost, bound);
         let answer = model.answer_in_part(&cost.load, test.size_bytes, passed);
-        Ok(answer.map(|answer| TestBounds { answer, round_trip_ns, flits: flits.filter(|_| reads) }))
+        Ok(answer.map(|answer| TestBounds {
+            answer,
+            round_trip_ns,
+            flits: flits.filter(|_| reads),
+            replays: self.replay_losses(&cost),
+        }))
     }
 
     /// The share of a test's work that must have passed a bound at its end. A write is complete when it has
@@ -139,6 +147,7 @@ impl Machine {
             device_port_ns: some_time(cost.device_port_ns / dmas),
             // DLLPs alone are no limit: a root port that falls behind sends one for several writes.
             root_port_ns: round_trip_ns.and(some_time(cost.root_port_ns / dmas)),
+            replay_buffer_ns: self.replay_buffer_ns(&cost.load).and_then(some_time).map(|ns| ns / dmas),
             request_interval_ns: some_time(complex.request_interval_ns),
             write_interval_ns: some_time(complex.write_interval_ns),
             write_line_ns: some_time(complex.write_line_ns),

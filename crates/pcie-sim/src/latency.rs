@@ -29,6 +29,9 @@ pub struct Sample {
     pub period: Picoseconds,
 }
 
+/// Flits and TLPs of a transaction whose damage is drawn: 256, and their draws are those of later transactions beyond.
+const ITEMS_BITS: u32 = 8;
+
 /// A running latency test.
 #[derive(Debug)]
 pub struct LatencyRun<'a> {
@@ -44,7 +47,8 @@ pub struct LatencyRun<'a> {
     window: Option<WindowRegister>,
     /// From the end of one transaction to the start of the next.
     loop_time: Picoseconds,
-    /// In flit mode, how far the flits of both directions are when a transaction starts.
+    /// In flit mode, or where TLPs can be sent again, how far the flits of both directions are when a transaction
+    /// starts.
     flit_phases: Option<Draws>,
     /// The device's time for a transaction of any size.
     overhead: Picoseconds,
@@ -74,7 +78,7 @@ impl<'a> LatencyRun<'a> {
         debug_assert!(test.operation.is_latency(), "{:?} is not a latency operation", test.operation);
         debug_assert!(first < test.transactions, "transaction {first} is beyond the end of the test");
         let system = &machine.system;
-        let (uplink, downlink) = machine.ports();
+        let (uplink, downlink) = machine.ports_in(key, first);
         let command = system.device.command.as_ref().filter(|_| test.path == Path::Command);
         let (loop_ns, overhead_ns) = match command {
             Some(command) => (command_loop_ns(command, test), command.read_overhead_ns),
@@ -93,7 +97,7 @@ impl<'a> LatencyRun<'a> {
             next: first,
             draws: key.draws(Stream::Transaction),
             sleeper: system.host.idle.as_ref().map(|states| Sleeper::new(states, key)),
-            flit_phases: uplink.has_flits().then(|| key.draws(Stream::Flits)),
+            flit_phases: (!uplink.is_plain()).then(|| key.draws(Stream::Flits)),
             plans: Plans::new(machine, test, (uplink.clone(), downlink.clone())),
             host: Host::new(machine, state, (uplink, downlink)),
             window,
@@ -118,8 +122,8 @@ impl<'a> LatencyRun<'a> {
         if let Some(draws) = self.flit_phases {
             let bits = draws.bits(number);
             let phases = ((bits >> 32) as u32, bits as u32);
-            self.plans.start_flits(phases);
-            self.host.start_flits(phases);
+            self.plans.start_flits(phases, number << ITEMS_BITS);
+            self.host.start_flits(phases, number << ITEMS_BITS);
         }
         let (plan, times) = self.plans.at(offset);
         let written = match &plan.written {

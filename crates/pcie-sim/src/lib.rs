@@ -31,6 +31,7 @@ pub use cache::advances::Advances;
 pub use cache::history::{State, TestKey};
 pub use cache::traces::Trace;
 pub use latency::{LatencyRun, Sample};
+pub use link::replay::Replays;
 pub use machine::root_port::{Answer, RootPort, Sent};
 pub use machine::{Machine, Unsupported};
 pub use root_complex::line_pool::PoolUse;

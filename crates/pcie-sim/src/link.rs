@@ -7,4 +7,5 @@ pub(crate) mod credits;
 pub(crate) mod flits;
 pub(crate) mod overhead;
 pub(crate) mod port;
+pub(crate) mod replay;
 pub(crate) mod slots;

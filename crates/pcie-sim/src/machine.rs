@@ -2,6 +2,7 @@
 
 mod crossing;
 mod error;
+mod replays;
 pub(crate) mod root_port;
 mod shape;
 

@@ -7,6 +7,7 @@
 mod capacities;
 mod card;
 mod credits;
+mod error_rate;
 mod host;
 mod link;
 mod rules;
@@ -14,11 +15,12 @@ mod rules;
 pub use capacities::Capacities;
 pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, TagOrder, Timer};
 pub use credits::Credits;
+pub use error_rate::ErrorRate;
 pub use host::{
     CompletionOrder, CompletionSplit, CoreLoad, Host, IdleStates, Invalidation, IoTlb, Iommu, LastLevelCache,
     LoadKind, Memory, OrderedReads, PageLife, Refresh, RootComplex, Stalls, WakeCluster,
 };
-pub use link::Link;
+pub use link::{FlitReplay, Link};
 pub use rules::{Placement, Ruled};
 
 use pcie_schema::quantity::{Address, Size, Socket};

@@ -46,6 +46,10 @@ pub enum Stream {
     Queues = 18,
     /// How far flits are when a transaction of a latency test starts.
     Flits = 19,
+    /// Flits or TLPs from the device to the host that arrive damaged.
+    UplinkErrors = 20,
+    /// Those from the host to the device.
+    DownlinkErrors = 21,
 }
 
 /// One sequence of draws.

@@ -81,6 +81,19 @@ pub fn keys_of_bounds() -> IndexMap<&'static str, Vec<&'static str>> {
             ]
             .concat(),
         ),
+        (
+            "replay-buffer",
+            [
+                &LINK[..],
+                &[
+                    "link.replay_buffer_flits",
+                    "link.replay_buffer_bytes",
+                    "link.flit_check_ns",
+                    "host.root_complex.flight_ns",
+                ],
+            ]
+            .concat(),
+        ),
         ("request-rate", vec!["host.root_complex.request_interval_ns", "link.mrrs_bytes"]),
         (
             "write-rate",

@@ -85,6 +85,10 @@ fn made_of(bound: Bound) -> &'static [Made] {
             ("device.dma.engine.read_fixed_ns", "with a transfer every ", " ns"),
             ("device.dma.engine.write_fixed_ns", "with a transfer every ", " ns"),
         ],
+        Bound::ReplayBuffer => &[
+            ("link.replay_buffer_flits", "with a replay buffer of ", " flits"),
+            ("link.replay_buffer_bytes", "with a replay buffer of ", " B"),
+        ],
         Bound::RequestRate => {
             &[("host.root_complex.request_interval_ns", "with a read request every ", " ns")]
         }

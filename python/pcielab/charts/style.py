@@ -26,6 +26,7 @@ BOUND_COLOURS = {
     "wire-downstream": "#4f6475",
     "device-port": "#b8a06a",
     "root-port": "#8c7a3d",
+    "replay-buffer": "#6d6f9c",
     "tags": "#c2557a",
     "latency": "#8e3b6b",
     "device-rate": "#e0863a",

@@ -72,7 +72,8 @@ def bandwidth(
     `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the least number
     of outstanding read requests with which the link binds, not the tags. `--details` adds the TLPs of one
     transfer, transfers per second, the bandwidth in each direction including TLP headers, and the share of data;
-    in flit mode, the share of flits that TLPs fill, and the bandwidth that NOPs take.
+    in flit mode, the share of flits that TLPs fill, and the bandwidth that NOPs take; without flits, the share of
+    the rate that a link loses whose ports send DLLPs in whole bytes (`whole_dllps_share`), as simulated ones do.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`

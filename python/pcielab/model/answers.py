@@ -17,6 +17,7 @@ Bound: TypeAlias = Literal[
     "device-rate",
     "device-port",
     "root-port",
+    "replay-buffer",
     "request-rate",
     "write-rate",
     "receive-buffers",
@@ -107,6 +108,9 @@ class LinkUse(_Answer):
     """In flit mode, bandwidth that NOPs take upstream, in Gb/s."""
     downstream_nop_gbps: float | None
     """The same downstream."""
+    whole_dllps_share: float | None
+    """Without flits, the share of the rate that is lost where ports send DLLPs in whole bytes with their TLPs, as
+    simulated ones do, 0 to 1; `None` under `sigcomm18`, and where anything but the link binds."""
 
 
 class Bandwidth(_Answer):
@@ -456,6 +460,28 @@ class FlitTimes(_Answer):
     """Until these flits are corrected and checked, in ns."""
 
 
+class ReplayLoss(_Answer):
+    """The cost of replays on one direction."""
+
+    error_rate: float
+    """The probability that a flit, or without flits a TLP, arrives damaged."""
+    round_trip_ns: float
+    """From when it is sent until it can be sent again, in ns."""
+    lost_ns: float
+    """Time of the direction that one replay takes, in ns."""
+    share: float
+    """The share of its time that all replays take, 0 to 1."""
+
+
+class LinkReplays(_Answer):
+    """The cost of replays on both directions."""
+
+    upstream: ReplayLoss
+    """From the device to the host."""
+    downstream: ReplayLoss
+    """From the host to the device."""
+
+
 class TestBounds(_Answer):
     """The bounds of a test."""
 
@@ -466,6 +492,8 @@ class TestBounds(_Answer):
     flits: FlitTimes | None
     """In flit mode, what flits add to a read that is alone: its requests, and its completions; `None` for a test
     without reads."""
+    replays: LinkReplays | None
+    """What replays cost each direction while it is full; `None` on a link that damages nothing."""
 
 
 class Capacities(_Answer):

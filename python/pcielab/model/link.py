@@ -33,7 +33,8 @@ class Limits:
     round_trip_ns: float | None = None
     """From a read request's departure to its data's arrival, in ns."""
     tags: int | None = None
-    """Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10."""
+    """Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10, up to 16384 with the 14
+    of flit mode."""
     dmas_in_flight: int | None = None
     """DMAs that the device keeps in flight, reads and writes together."""
     dma_ns: float | None = None
@@ -53,6 +54,9 @@ class Limits:
     behind them, which the bound of the wire does not charge."""
     root_port_ns: float | None = None
     """The same of the root port."""
+    replay_buffer_ns: float | None = None
+    """Time that a port's replay buffer needs for the TLPs of a DMA, in ns: it holds each until its Ack is back.
+    The longer time of the two directions."""
     request_interval_ns: float | None = None
     """Least time between two read requests that the root complex accepts, in ns."""
     write_interval_ns: float | None = None

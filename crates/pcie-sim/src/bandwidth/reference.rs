@@ -7,6 +7,7 @@ use super::start::{DeviceTlp, Finished, Start};
 use crate::link::completion_buffer::FreeSpace;
 use crate::link::credits::Credits;
 use crate::link::port::Port;
+use crate::link::replay::Replays;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
 use crate::root_complex::line_pool::PoolUse;
@@ -145,8 +146,8 @@ pub(super) struct ReferenceRun<'a> {
 
 impl<'a> ReferenceRun<'a> {
     pub(super) fn new(start: Start<'a>) -> Self {
-        let (uplink, downlink) = start.machine.ports();
         let first_draw = start.first_draw();
+        let (uplink, downlink) = start.machine.ports_in(start.key, first_draw);
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let workers = test.outstanding.unwrap_or(u32::MAX).min(system.device.dma.outstanding);
@@ -218,6 +219,11 @@ impl<'a> ReferenceRun<'a> {
     /// Use of the root complex's pools for writes and for reads.
     pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
         self.complex.pool_use()
+    }
+
+    /// What each direction sent again.
+    pub(in crate::bandwidth) fn replays(&self) -> [Option<Replays>; 2] {
+        [self.uplink.replays(), self.downlink.replays()]
     }
 
     fn push(&mut self, at: Picoseconds, event: Event) {

@@ -72,6 +72,7 @@ impl Cost {
             // The wire's bound assumes the specification's best split; the ports' bounds this host's.
             let best = machine.link_at(offset).completions(request, CompletionPolicy::AsLargeAsMps);
             for piece in best {
+                self.load.completions += 1.0;
                 self.load.downstream_bytes +=
                     f64::from(machine.tlp_bytes(TlpKind::CompletionWithData, piece));
             }

@@ -56,10 +56,11 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Makes both ports idle, when their flits have been under way for `phases` of 2^32 parts.
-    pub(super) fn start_flits(&mut self, phases: (u32, u32)) {
-        self.uplink.start_flits(phases.0);
-        self.downlink.start_flits(phases.1);
+    /// Makes both ports idle, when their flits have been under way for `phases` of 2^32 parts. What they send next has
+    /// the number `first` among what can be damaged.
+    pub(super) fn start_flits(&mut self, phases: (u32, u32), first: u64) {
+        self.uplink.start_flits(phases.0, first);
+        self.downlink.start_flits(phases.1, first);
     }
 
     pub(super) fn into_state(self) -> State {
@@ -94,7 +95,7 @@ impl<'a> Host<'a> {
         let requests = plan.requests.as_slice();
         if let [request] = requests
             && let [completion] = request.completions[..]
-            && !self.downlink.has_flits()
+            && self.downlink.is_plain()
         {
             let admitted = self.translate(passage, 0, request.arrival.max(after)) + conflict;
             let ready = self.access(passage, admitted, &completion, times);
@@ -160,7 +161,7 @@ impl<'a> Host<'a> {
 
     /// When a request arrives that the device sends at `ready` on an idle uplink.
     fn arrival(&self, ready: Picoseconds, request: &Request) -> Picoseconds {
-        if self.uplink.has_flits() {
+        if !self.uplink.is_plain() {
             return self.uplink.clone().send(ready, request.bytes) + self.flight;
         }
         ready + request.way

@@ -118,7 +118,7 @@ impl<'a> Plans<'a> {
     /// The plan of a transaction at an offset of the buffer, and the tables that plans refer to.
     #[inline(always)]
     pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
-        if self.uplink.has_flits() {
+        if !self.uplink.is_plain() {
             return self.afresh(offset);
         }
         let class = self.classes.of(offset);
@@ -129,13 +129,14 @@ impl<'a> Plans<'a> {
         (&self.plans[number], &self.reads)
     }
 
-    /// Makes both ports idle, when their flits have been under way for `phases` of 2^32 parts.
-    pub(super) fn start_flits(&mut self, phases: (u32, u32)) {
-        self.uplink.start_flits(phases.0);
-        self.downlink.start_flits(phases.1);
+    /// Makes both ports idle, when their flits have been under way for `phases` of 2^32 parts. What they send next has
+    /// the number `first` among what can be damaged.
+    pub(super) fn start_flits(&mut self, phases: (u32, u32), first: u64) {
+        self.uplink.start_flits(phases.0, first);
+        self.downlink.start_flits(phases.1, first);
     }
 
-    /// The plan of a transaction whose times depend on the flits that it meets.
+    /// The plan of a transaction whose times depend on the flits that it meets, or on what is sent again.
     #[cold]
     fn afresh(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
         let plan = self.plan(offset);

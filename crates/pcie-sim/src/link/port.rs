@@ -7,6 +7,7 @@
 //! In flit mode TLPs travel in flits, and have left when their last flit has. Units and gaps are filled with NOPs.
 
 use super::flits::Flits;
+use super::replay::{Replay, Replays};
 use pcie_time::Picoseconds;
 use pcie_wire::{FlitEntry, LinkConfiguration};
 
@@ -29,6 +30,10 @@ pub struct Port {
     bytes: u64,
     /// In flit mode, the flits that it sends.
     flits: Option<Flits>,
+    /// What it sends again, if anything can be damaged or fill its replay buffer.
+    replay: Option<Box<Replay>>,
+    /// Whether it has neither: TLPs follow one another.
+    is_plain: bool,
 }
 
 impl Port {
@@ -44,12 +49,41 @@ impl Port {
             rest: 0,
             bytes: 0,
             flits: None,
+            replay: None,
+            is_plain: true,
         }
     }
 
     /// The port with TLPs in flits, which start at time 0 and take TLPs as `entry` says.
     pub(crate) fn in_flits(self, entry: FlitEntry) -> Self {
-        Self { flits: Some(Flits::new(entry, self.byte_time)), ..self }
+        Self { flits: Some(Flits::new(entry, self.byte_time)), is_plain: false, ..self }
+    }
+
+    /// The port with what it sends again. Times count in [`Self::replay_unit`].
+    pub(crate) fn with_replay(self, replay: Replay) -> Self {
+        Self { replay: Some(Box::new(replay)), is_plain: false, ..self }
+    }
+
+    /// The unit of time of its replays, in parts of 2^-32 ps: a flit, or one part.
+    pub(crate) fn replay_unit(&self) -> u64 {
+        self.flits.map_or(1, |flits| flits.flit_time())
+    }
+
+    /// Time of a byte in parts of 2^-32 ps.
+    pub(crate) fn byte_time(&self) -> u64 {
+        self.byte_time
+    }
+
+    /// What it sent again; `None` where nothing can be.
+    pub(crate) fn replays(&self) -> Option<Replays> {
+        let unit_ns = self.replay_unit() as f64 / FRACTION / 1000.0;
+        self.replay.as_deref().map(|replay| replay.counts(unit_ns))
+    }
+
+    /// Whether TLPs follow one another: without flits, and nothing is sent again.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Whether TLPs travel in flits.
@@ -58,10 +92,18 @@ impl Port {
         self.flits.is_some()
     }
 
-    /// Makes a port with flits idle at time 0, when its flit has been under way for `phase` of 2^32 parts.
-    pub(crate) fn start_flits(&mut self, phase: u32) {
+    /// Makes a port with flits idle at time 0, when its flit has been under way for `phase` of 2^32 parts. Its next item
+    /// has the number `first` among those that can be damaged.
+    pub(crate) fn start_flits(&mut self, phase: u32, first: u64) {
+        if let Some(replay) = &mut self.replay {
+            replay.restart_at(first);
+        }
         self.flits = self.flits.map(|flits| flits.started_before(phase));
-        self.whole = self.flits.map_or(self.whole, |flits| flits.free_at());
+        self.whole = self.flits_free_at();
+    }
+
+    fn flits_free_at(&self) -> Picoseconds {
+        self.flits.map_or(self.whole, |flits| flits.free_at(self.replay.as_deref()))
     }
 
     /// The port with `gap_bytes` idle behind each TLP.
@@ -120,9 +162,9 @@ impl Port {
     }
 
     /// Time for which a TLP of `bytes` in whole units occupies the port, in parts of 2^-32 ps; `None` if the times
-    /// of a few might not fit into 64 bits together, or in flit mode, where it depends on the flits.
+    /// of a few might not fit into 64 bits together, or where it depends on flits or replays.
     pub fn time_of(&self, bytes: u64) -> Option<u64> {
-        if self.has_flits() {
+        if !self.is_plain {
             return None;
         }
         let time = u128::from(bytes + self.gap_bytes) * u128::from(self.byte_time);
@@ -158,8 +200,8 @@ impl Port {
     /// Sends a TLP of `bytes` in whole units; see [`Port::send`].
     #[inline]
     pub fn send_units(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
-        if self.has_flits() {
-            return self.send_in_flits(ready, bytes);
+        if !self.is_plain {
+            return self.send_otherwise(ready, bytes);
         }
         self.wake(ready);
         self.bytes += bytes;
@@ -167,16 +209,28 @@ impl Port {
         self.free_at()
     }
 
+    /// Sends a TLP in flits, or one that may have to be sent again.
     #[cold]
-    fn send_in_flits(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
-        let gap_bytes = self.gap_bytes;
-        self.bytes = bytes + if ready > self.free_at() { 0 } else { self.bytes };
-        self.flits.as_mut().map_or(ready, |flits| {
-            let left = flits.add(ready, bytes);
-            flits.leave(gap_bytes);
-            self.whole = flits.free_at();
-            left
-        })
+    #[inline(never)]
+    fn send_otherwise(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
+        if let Some(flits) = &mut self.flits {
+            self.bytes = bytes + if ready > self.whole { 0 } else { self.bytes };
+            let left = flits.add(ready, bytes, self.replay.as_deref_mut());
+            flits.leave(self.gap_bytes);
+            self.whole = self.flits_free_at();
+            return left;
+        }
+        self.wake(ready);
+        self.bytes += bytes;
+        let time = u128::from(bytes + self.gap_bytes) * u128::from(self.byte_time);
+        let asked = (u128::from(self.whole.0) << FRACTION_BITS) + u128::from(self.rest);
+        let Some(replay) = &mut self.replay else { return ready };
+        let start = replay.start(asked, bytes);
+        let arrived = replay.send(asked, start, time, bytes);
+        let free = replay.start(start + time, 0);
+        self.whole = Picoseconds((free >> FRACTION_BITS) as u64);
+        self.rest = free as u64 & (FRACTION as u64 - 1);
+        Picoseconds(((arrived + u128::from(HALF)) >> FRACTION_BITS) as u64)
     }
 
     /// Puts `bytes` of DLLPs in front of the next TLP.
@@ -209,12 +263,20 @@ impl Port {
         self.bytes = if idle { 0 } else { self.bytes };
     }
 
-    #[inline]
-    fn work(&mut self, bytes: u64) {
+    /// Fills bytes of flits with NOPs.
+    #[cold]
+    #[inline(never)]
+    fn fill_flits(&mut self, bytes: u64) {
         if let Some(flits) = &mut self.flits {
             flits.leave(bytes);
-            self.whole = flits.free_at();
-            return;
+            self.whole = self.flits_free_at();
+        }
+    }
+
+    #[inline]
+    fn work(&mut self, bytes: u64) {
+        if self.has_flits() {
+            return self.fill_flits(bytes);
         }
         let time = u128::from(bytes) * u128::from(self.byte_time);
         let rest = self.rest + u64::from(time as u32);

@@ -68,7 +68,7 @@ impl<'a> RootPort<'a> {
     /// downlink, and the write of a write-then-read pair is alone in flight.
     #[must_use]
     pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, operation: Operation) -> Self {
-        let (uplink, downlink) = machine.ports();
+        let (uplink, downlink) = machine.ports_in(key, first << 8);
         let complex = Complex::new(machine.system(), machine.lines(), key, state, first << 8);
         Self {
             machine,

@@ -142,7 +142,7 @@ pub(super) struct Bus<'a> {
 impl<'a> Bus<'a> {
     /// An idle link to a host whose caches hold the first `written_bytes` of the buffer, after set-up.
     pub(super) fn new(machine: &'a Machine, key: TestKey, steps: usize, written_bytes: u64) -> Self {
-        let (uplink, downlink) = machine.ports();
+        let (uplink, downlink) = machine.ports_in(key, 0);
         let mut state = machine.boot();
         machine.warm_from_host(&mut state, written_bytes, key);
         Self {

@@ -1,6 +1,8 @@
 //! The negotiated link, as `lspci -vvv` shows it.
 
-use pcie_schema::relief::{Who, better, less, more, next};
+use super::ErrorRate;
+use pcie_schema::quantity;
+use pcie_schema::relief::{Who, better, less, more, next, without};
 use pcie_wire::{FlitEntry, LinkParameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +46,7 @@ pub struct Link {
     #[schemars(extend("x-relief" = better(Who::Setting, [true, false])))]
     pub root_port_ecrc: Option<bool>,
     /// Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
-    /// tags.
+    /// tags; in flit mode 16384 with 14-bit tags, less those that are reserved.
     #[schemars(range(min = 1, max = 16384))]
     #[schemars(extend("x-relief" = more(Who::Device)))]
     pub tags: u32,
@@ -64,6 +66,62 @@ pub struct Link {
     #[schemars(extend("x-left-out" = true))]
     #[schemars(extend("x-relief" = less(Who::SlotAndDevice)))]
     pub flit_check_ns: Option<f64>,
+    /// In flit mode, the probability that a flit with TLPs arrives damaged beyond correction, so that it is sent again;
+    /// `specification`: 5e-6, for which PCIe 6.0 is designed; absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<quantity::ErrorRate>")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = without(Who::Slot)))]
+    pub flit_error_rate: Option<ErrorRate>,
+    /// In flit mode, what is sent again after a damaged flit: it and all behind it, or it alone; absent: `go-back-n`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = better(Who::SlotAndDevice, ["go-back-n", "selective"])))]
+    pub flit_replay: Option<FlitReplay>,
+    /// In flit mode, flits that a port keeps until they are acknowledged, and waits beyond; absent: no limit. Sequence
+    /// numbers allow 511.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 511))]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = more(Who::SlotAndDevice)))]
+    pub replay_buffer_flits: Option<u32>,
+    /// Without flits, the probability that a TLP arrives with a bad LCRC, so that it and all behind it are sent again;
+    /// absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 0.5))]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = without(Who::Slot)))]
+    pub tlp_error_rate: Option<f64>,
+    /// Of the damaged TLPs, the share that no Nak announces, so that the replay timer ends the wait; absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<quantity::Share>")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = without(Who::Slot)))]
+    pub nak_loss_share: Option<f64>,
+    /// Without flits, from the end of a TLP until it is sent again if neither Ack nor Nak came; absent: three times the
+    /// Ack latency limit up to generation 3, and 24,000 symbol times after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<quantity::StepTime>")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = less(Who::SlotAndDevice)))]
+    pub replay_timer_ns: Option<f64>,
+    /// Without flits, bytes of TLPs that a port keeps until they are acknowledged, and waits beyond; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16777216))]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = more(Who::SlotAndDevice)))]
+    pub replay_buffer_bytes: Option<u32>,
+}
+
+/// What a transmitter sends again after a damaged flit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlitReplay {
+    /// It and all behind it: the receiver drops these (standard Nak).
+    #[default]
+    GoBackN,
+    /// It alone: the receiver keeps those behind it (selective Nak).
+    Selective,
 }
 
 /// Middle of the 2 to 3 ns that secondary sources give for FEC and CRC of a flit; not measured.

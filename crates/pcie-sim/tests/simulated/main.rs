@@ -14,5 +14,6 @@ mod faster_is_not_slower;
 mod flits;
 mod machines;
 mod never_above_the_model;
+mod replays;
 mod snapshot;
 mod writes_repeat;

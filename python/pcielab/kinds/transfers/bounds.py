@@ -11,7 +11,7 @@ from typing import Any
 
 from pcielab import _core, model
 from pcielab.kinds.machine_facts import MachineFacts
-from pcielab.model.answers import Answer, FlitTimes, TestBounds as SystemBounds
+from pcielab.model.answers import Answer, FlitTimes, LinkReplays, TestBounds as SystemBounds
 from pcielab.model.questions import system_bounds
 
 _RATE_OF = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
@@ -33,6 +33,7 @@ class TestBounds:
         answer: The bounds, the binding one first.
         round_trip: The round trip charged to its tags; None without reads.
         flits: In flit mode, what flits add to a read that is alone; None without reads.
+        replays: What replays cost each direction while it is full; None on a link that damages nothing.
     """
 
     __test__ = False  # Not a test of pytest's.
@@ -40,6 +41,7 @@ class TestBounds:
     answer: Answer
     round_trip: RoundTrip | None
     flits: FlitTimes | None = None
+    replays: LinkReplays | None = None
 
 
 def bounds_of_tests(
@@ -60,7 +62,7 @@ def _of_system(system: _core.System, tests: Sequence[Mapping[str, Any]]) -> list
         if found is None:
             return None
         held = None if found.round_trip_ns is None else RoundTrip(found.round_trip_ns, "the system's profile")
-        return TestBounds(found.answer, held, found.flits)
+        return TestBounds(found.answer, held, found.flits, found.replays)
 
     return [with_source(found) for found in system_bounds(system, tests)]
 

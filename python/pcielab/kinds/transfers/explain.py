@@ -185,11 +185,12 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
     """The row of a bandwidth test's record and its bounds."""
     parameters, bounds, round_trip = record["parameters"], found.answer, found.round_trip
     value_gbps = float(scalar(record, "bandwidth") or 0.0)
-    why = []
+    why = _replays(found, flit=facts.link.flit)
     if value_gbps < MARKED_BELOW * bounds.gbps:
-        why = reasons(facts, parameters, tags_charged=round_trip is not None) or [NO_KNOWN_CAUSE]
+        why += reasons(facts, parameters, tags_charged=round_trip is not None)
+        why = why or [NO_KNOWN_CAUSE]
     elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
-        why = ["the latency charged to tags includes the device's own time"]
+        why += ["the latency charged to tags includes the device's own time"]
     fill = _flit_fill(bounds) if facts.link.flit else {}
     if fill and (full := _DIRECTIONS.get(bounds.bound)):
         why.append(f"flit fill: flits {full} are full; TLPs take {100 * fill[full]:.1f} % of the bytes for TLPs")
@@ -205,6 +206,19 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
         simulated=facts.system is not None,
         flit_fill=fill,
     )
+
+
+def _replays(found: TestBounds, *, flit: bool) -> list[str]:
+    """The cost of replays to the direction that is full, if anything on the link arrives damaged."""
+    direction = _DIRECTIONS.get(found.answer.bound)
+    if found.replays is None or direction is None:
+        return []
+    loss = found.replays.upstream if direction == "upstream" else found.replays.downstream
+    items = "flits" if flit else "TLPs"
+    return [
+        f"replays: one in {1 / loss.error_rate:,.0f} {items} arrives damaged, and its replay takes "
+        f"{loss.lost_ns:.1f} ns, together {100 * loss.share:.2g} % of the time {direction}"
+    ]
 
 
 def _flit_fill(answer: model.Answer) -> dict[str, float]:

@@ -25,6 +25,7 @@ REMEDIES: Mapping[str, str] = {
     "device-rate": "a device that starts DMAs faster, or larger transfers",
     "device-port": "a device whose port sends in smaller units, or transfers that fill them",
     "root-port": "a root port that sends in smaller units, or transfers that fill them",
+    "replay-buffer": "a larger replay buffer (link.replay_buffer_flits or _bytes), or a shorter way for Acks",
     "request-rate": "a root complex that takes read requests faster, or larger requests (link.mrrs_bytes)",
     "write-rate": "a root complex that takes writes faster, or larger writes (link.mps_bytes)",
     "receive-buffers": "a device that takes data in faster, or with larger buffers",

@@ -29,8 +29,8 @@ class Link(Part):
     """Whether the root port appends an ECRC to its TLPs, completions above all (`CGenEn+` in the AER capability of
     the root port); absent: no."""
     tags: int
-    """Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
-    tags."""
+    """Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags;
+    in flit mode 16384 with 14-bit tags, less those that are reserved."""
     flit: bool
     """Flit mode: always in generations 6 and 7, optional at lower rates."""
     flit_entry: Literal["running", "next"] | None
@@ -38,6 +38,26 @@ class Link(Part):
     flit_check_ns: float | None
     """In flit mode, the receiver's time to correct and check a whole flit (FEC, then CRC); absent: 2.5 ns, the
     middle of the 2 to 3 ns that secondary sources give; no measurement is known."""
+    flit_error_rate: float | Literal["specification"] | None
+    """In flit mode, the probability that a flit with TLPs arrives damaged beyond correction, so that it is sent
+    again; `specification`: 5e-6, for which PCIe 6.0 is designed; absent: 0."""
+    flit_replay: Literal["go-back-n", "selective"] | None
+    """In flit mode, what is sent again after a damaged flit: it and all behind it, or it alone; absent:
+    `go-back-n`."""
+    replay_buffer_flits: int | None
+    """In flit mode, flits that a port keeps until they are acknowledged, and waits beyond; absent: no limit.
+    Sequence numbers allow 511."""
+    tlp_error_rate: float | None
+    """Without flits, the probability that a TLP arrives with a bad LCRC, so that it and all behind it are sent
+    again; absent: 0."""
+    nak_loss_share: float | None
+    """Of the damaged TLPs, the share that no Nak announces, so that the replay timer ends the wait; absent: 0."""
+    replay_timer_ns: float | None
+    """Without flits, from the end of a TLP until it is sent again if neither Ack nor Nak came; absent: three times
+    the Ack latency limit up to generation 3, and 24,000 symbol times after it."""
+    replay_buffer_bytes: int | None
+    """Without flits, bytes of TLPs that a port keeps until they are acknowledged, and waits beyond; absent: no
+    limit."""
 
 
 class RootComplex(Values):

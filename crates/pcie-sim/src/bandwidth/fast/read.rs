@@ -13,6 +13,7 @@ mod waiting;
 
 use super::layouts::Alike;
 use crate::bandwidth::start::{Finished, Start};
+use crate::link::replay::Replays;
 use crate::root_complex::line_pool::PoolUse;
 use path::ReadPath;
 use pcie_time::Picoseconds;
@@ -42,6 +43,11 @@ impl<'a> ReadRun<'a> {
     /// Use of the root complex's pools for writes and for reads.
     pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
         self.path.complex.pool_use()
+    }
+
+    /// What each direction sent again.
+    pub(in crate::bandwidth) fn replays(&self) -> [Option<Replays>; 2] {
+        [self.path.uplink.replays(), self.path.downlink.replays()]
     }
 
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {

@@ -10,6 +10,7 @@ mod root_port;
 use super::NEVER;
 use super::layouts::TlpLayouts;
 use crate::bandwidth::start::{Finished, Start};
+use crate::link::replay::Replays;
 use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use card::{Card, Outgoing, Step};
@@ -73,8 +74,8 @@ const BATCH: usize = 64;
 
 impl<'a> ReadWriteRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let (uplink, downlink) = start.machine.ports();
         let first_draw = start.first_draw();
+        let (uplink, downlink) = start.machine.ports_in(start.key, first_draw);
         let Start { machine, test, list, key, state, first } = start;
         let mut layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink.clone());
         Self {
@@ -115,6 +116,11 @@ impl<'a> ReadWriteRun<'a> {
     /// Use of the root complex's pools for writes and for reads.
     pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
         self.complex.pool_use()
+    }
+
+    /// What each direction sent again.
+    pub(in crate::bandwidth) fn replays(&self) -> [Option<Replays>; 2] {
+        [self.card.replays(), self.root_port.replays()]
     }
 
     /// Takes a step; returns the time up to which all completions are known: `NEVER` at the end.

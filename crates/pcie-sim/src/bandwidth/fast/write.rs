@@ -11,6 +11,7 @@ use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::{Finished, Start};
 use crate::link::credits::data_credits;
 use crate::link::port::Port;
+use crate::link::replay::Replays;
 use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use pcie_time::Picoseconds;
@@ -74,8 +75,8 @@ struct Outgoing {
 
 impl<'a> WriteRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let (uplink, downlink) = start.machine.ports();
         let first_draw = start.first_draw();
+        let (uplink, downlink) = start.machine.ports_in(start.key, first_draw);
         let layouts = TlpLayouts::new(start.machine, start.test, uplink.clone(), downlink);
         let mut planned = Planned::new(layouts, start.list, start.first, true);
         let repeats = Repeats::new(&start, planned.writes_are_alike(start.test.window_bytes));
@@ -158,6 +159,11 @@ impl<'a> WriteRun<'a> {
     /// Use of the root complex's pools for writes and for reads.
     pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
         self.complex.pool_use()
+    }
+
+    /// What each direction sent again.
+    pub(in crate::bandwidth) fn replays(&self) -> [Option<Replays>; 2] {
+        [self.uplink.replays(), None]
     }
 
     /// Time of the next issue, as far as it is known.

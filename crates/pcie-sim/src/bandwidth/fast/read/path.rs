@@ -34,8 +34,8 @@ pub(super) struct ReadPath<'a> {
 
 impl<'a> ReadPath<'a> {
     pub(super) fn new(start: Start<'a>) -> Self {
-        let (uplink, downlink) = start.machine.ports();
         let first_draw = start.first_draw();
+        let (uplink, downlink) = start.machine.ports_in(start.key, first_draw);
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;

@@ -10,6 +10,7 @@ use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::Finished;
 use crate::link::credits::data_credits;
 use crate::link::port::Port;
+use crate::link::replay::Replays;
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
@@ -148,6 +149,11 @@ impl<'a> Card<'a> {
             read_engine_free: Picoseconds::ZERO,
             buffers: Ring::new(device.dma.receive_buffers as usize),
         }
+    }
+
+    /// What the device sent again.
+    pub(in crate::bandwidth) fn replays(&self) -> Option<Replays> {
+        self.uplink.replays()
     }
 
     /// Writes and reads in flight at `now`, when all transactions before `complete` are complete.

@@ -6,6 +6,7 @@ use super::card::Card;
 use super::pending_reads::PendingReads;
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
+use crate::link::replay::Replays;
 use crate::machine::Machine;
 use pcie_time::{Picoseconds, Stream};
 use std::collections::VecDeque;
@@ -53,6 +54,11 @@ impl RootPort {
             looks_at: Picoseconds::ZERO,
             answering: None,
         }
+    }
+
+    /// What the root port sent again.
+    pub(in crate::bandwidth) fn replays(&self) -> Option<Replays> {
+        self.downlink.replays()
     }
 
     /// The earliest time at which a completion of the pending requests can be sent.

@@ -43,13 +43,14 @@ struct Period {
 }
 
 impl Repeats {
-    /// `None` for a run in which chance, page walks, long transfers or the start of flits decide about times.
+    /// `None` for a run in which chance, page walks, long transfers, replays or the start of flits decide about times.
     pub(super) fn new(start: &Start<'_>, alike: bool) -> Option<Self> {
         let Start { machine, test, list, .. } = start;
         let host = &machine.system.host;
         let chance = host.root_complex.write_pool_lines.is_some() || host.writable_gbytes_per_s().is_some();
         if chance
             || machine.link().flit_mode()
+            || machine.sends_again()
             || machine.system.iommu != IommuMode::Off
             || test.size_bytes > PAGE_BYTES
         {
