@@ -5,7 +5,7 @@
 
 use pcie_evidence::tree::SPEEDS;
 use pcie_evidence::{Function, LinkEnd};
-use pcie_model::{Answer, Limits, Model};
+use pcie_model::{Answer, Limits, Model, ack_limit_ns, replay_timer_ns};
 use pcie_wire::{Accounting, LinkConfiguration, LinkParameters};
 
 use crate::finding::{Loss, Operation};
@@ -144,6 +144,26 @@ pub(crate) fn loss_of(
         could_bound: would_be.bound,
         assumed: now.assumed.clone(),
     })
+}
+
+/// Header, framing, ECRC and LCRC of the longest TLP.
+const TLP_OVERHEAD_BYTES: u32 = 28;
+
+/// Bandwidth of large transfers lost to replays, so many a second: after a bad TLP, all that may be unacknowledged is
+/// sent again; after a timeout, the replay timer has run before. None in flit mode, where flits are sent again.
+pub(crate) fn loss_to_replays(
+    now: &Use,
+    operation: Operation,
+    bad_tlps_per_s: f64,
+    timeouts_per_s: f64,
+) -> Option<Loss> {
+    let link = LinkConfiguration::try_from(now.link).ok().filter(|link| !link.flit_mode())?;
+    let longest_ns = f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES) * 8.0 / link.raw_gbps();
+    let lost_ns = bad_tlps_per_s * (longest_ns + ack_limit_ns(&link))
+        + timeouts_per_s * (longest_ns + replay_timer_ns(&link));
+    let clean = loss(now, now, operation)?;
+    let share = (lost_ns / 1e9).min(1.0);
+    (share > 0.0).then_some(Loss { now_gbps: clean.could_gbps * (1.0 - share), ..clean })
 }
 
 /// The losses of reads and of writes.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use pcie_evidence::{Function, Tree};
 
-use crate::finding::{Finding, Observation, Severity, Sureness, Value};
+use crate::finding::{Finding, Loss, Observation, Operation, Severity, Sureness, Value};
+use crate::loss::{Use, loss_to_replays};
 use crate::rule::finding;
 use crate::rules::link::shown;
 use pcie_refusal::numbers::significant;
@@ -39,14 +40,34 @@ fn errors(then: &Function, now: &Function, seconds: f64) -> Option<Observation> 
     if rising.is_empty() {
         return None;
     }
+    let losses = replays(now, &rising, seconds);
     let rate = rising.iter().map(|(_, more)| *more as f64).sum::<f64>() / seconds;
     let what = format!("{} correctable errors per second: the link is not clean", significant(rate, 3));
     let value = |(name, more)| Value::of(now, format!("aer_dev_correctable {name}"), format!("+{more}"));
-    let seen =
-        Observation::new(Severity::Error, Sureness::Certain, what).values(rising.into_iter().map(value));
+    let seen = Observation::new(Severity::Error, Sureness::Certain, what)
+        .values(rising.into_iter().map(value))
+        .losses(losses);
     Some(seen.remedy(
         "reseat the card first; then try a shorter riser or cable, a retimer, or one generation lower in the BIOS",
     ))
+}
+
+/// What the replays behind rising counts cost. A port receives the device's writes and sends the data of its reads: it
+/// counts bad TLPs of the first, and timeouts of the second.
+fn replays(now: &Function, rising: &[(String, u64)], seconds: f64) -> Vec<Loss> {
+    let Some(usage) = now.link.as_ref().and_then(|end| Use::of(now, end)) else { return Vec::new() };
+    let per_s = |wanted: &str| {
+        let count = rising.iter().find(|(name, _)| name == wanted).map_or(0, |(_, more)| *more);
+        count as f64 / seconds
+    };
+    let (received, sent) = match now.is_port() {
+        true => (Operation::Write, Operation::Read),
+        false => (Operation::Read, Operation::Write),
+    };
+    [(received, per_s("BadTLP"), 0.0), (sent, 0.0, per_s("Timeout"))]
+        .into_iter()
+        .filter_map(|(operation, bad_tlps, timeouts)| loss_to_replays(&usage, operation, bad_tlps, timeouts))
+        .collect()
 }
 
 fn link(then: &Function, now: &Function) -> Option<Observation> {

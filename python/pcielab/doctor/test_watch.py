@@ -27,6 +27,22 @@ def test_rising_errors_are_an_error_with_their_rate(tmp_path: Path) -> None:
     assert "225 correctable errors per second" in found.what
 
 
+def test_the_cost_of_replays_follows_from_counters_and_link(tmp_path: Path) -> None:
+    """A device receives the data of its reads; without an Ack by its latency limit, all is sent again."""
+    files = [{"aer_dev_correctable": f"BadTLP {bad}\nTimeout {late}\n"} for bad, late in ((0, 0), (20_000, 3000))]
+    before, after = (machine(tmp_path / str(number), files=one) for number, one in enumerate(files))
+    [found] = changes(before, after, 2.0)
+    [reads, writes] = found.losses
+    # Gen5 x16, MPS 512, 128b/130b. An Ack may take 182 symbol times, the timer 24,000 of them; a symbol time is
+    # that of sixteen bytes.
+    byte_ns = 8 / (32 * 16 * 128 / 130)
+    tlp_ns, symbol_ns = (512 + 28) * byte_ns, 16 * byte_ns
+    shares = (10_000 * (tlp_ns + 182 * symbol_ns) / 1e9, 1500 * (tlp_ns + 24_000 * symbol_ns) / 1e9)
+    assert (reads.operation, writes.operation) == ("read", "write")
+    for loss, share in zip((reads, writes), shares, strict=True):
+        assert loss.now_gbps == pytest.approx(loss.could_gbps * (1 - share))
+
+
 def test_constant_error_counts_give_no_finding(tmp_path: Path) -> None:
     before, after = machine(tmp_path / "a", files=counted(100)), machine(tmp_path / "b", files=counted(100))
     assert changes(before, after, 2.0) == []
