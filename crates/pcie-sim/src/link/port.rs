@@ -200,12 +200,19 @@ impl Port {
     /// Sends a TLP of `bytes` in whole units; see [`Port::send`].
     #[inline]
     pub fn send_units(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
-        if !self.is_plain {
+        self.send_units_of::<false>(ready, bytes)
+    }
+
+    /// [`Port::send_units`], of a port that is known to be plain or not.
+    #[inline(always)]
+    pub(crate) fn send_units_of<const PLAIN: bool>(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
+        debug_assert!(!PLAIN || self.is_plain, "flits or replays decide about times");
+        if !PLAIN && !self.is_plain {
             return self.send_otherwise(ready, bytes);
         }
         self.wake(ready);
         self.bytes += bytes;
-        self.work(bytes + self.gap_bytes);
+        self.work::<PLAIN>(bytes + self.gap_bytes);
         self.free_at()
     }
 
@@ -233,13 +240,19 @@ impl Port {
         Picoseconds(((arrived + u128::from(HALF)) >> FRACTION_BITS) as u64)
     }
 
+    /// Puts `bytes` of DLLPs in front of the next TLP, of a port that is known to be plain or not.
+    #[inline(always)]
+    pub(crate) fn send_dllps_of<const PLAIN: bool>(&mut self, ready: Picoseconds, bytes: u32) {
+        if bytes > 0 {
+            self.wake(ready);
+            self.work::<PLAIN>(u64::from(bytes));
+        }
+    }
+
     /// Puts `bytes` of DLLPs in front of the next TLP.
     #[inline]
     pub fn send_dllps(&mut self, ready: Picoseconds, bytes: u32) {
-        if bytes > 0 {
-            self.wake(ready);
-            self.work(u64::from(bytes));
-        }
+        self.send_dllps_of::<false>(ready, bytes);
     }
 
     /// Pads the TLPs so far to a multiple of `unit_bytes`, and leaves one more unit idle.
@@ -251,7 +264,7 @@ impl Port {
             let over = if unit.is_power_of_two() { self.bytes & (unit - 1) } else { self.bytes % unit };
             let left = unit + if over > 0 { unit - over } else { 0 };
             self.bytes += left;
-            self.work(left);
+            self.work::<false>(left);
         }
     }
 
@@ -273,9 +286,9 @@ impl Port {
         }
     }
 
-    #[inline]
-    fn work(&mut self, bytes: u64) {
-        if self.has_flits() {
+    #[inline(always)]
+    fn work<const PLAIN: bool>(&mut self, bytes: u64) {
+        if !PLAIN && self.has_flits() {
             return self.fill_flits(bytes);
         }
         let time = u128::from(bytes) * u128::from(self.byte_time);

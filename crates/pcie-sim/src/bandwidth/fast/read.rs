@@ -35,7 +35,11 @@ impl<'a> ReadRun<'a> {
             waits: path.card.workers.is_some()
                 || path.card.credits.is_some()
                 || path.card.completion_buffer.is_some(),
-            alike: if path.complex.limits_reads() { None } else { path.planned.alike() },
+            alike: if path.complex.limits_reads() || !path.uplink.is_plain() {
+                None
+            } else {
+                path.planned.alike()
+            },
             path,
         }
     }
@@ -55,12 +59,28 @@ impl<'a> ReadRun<'a> {
         let target = path.completed + count;
         path.noted = noted.is_some().then(Vec::new);
         let (any, alike) = (Alike::default(), &self.alike);
-        if self.waits {
-            while path.answer_all::<true, false>(&any, target) && path.send_all() {}
-        } else if let Some(alike) = alike {
-            while path.answer_all::<false, true>(alike, target) && path.send_free::<true>(alike) {}
-        } else {
-            while path.answer_all::<false, false>(&any, target) && path.send_free::<false>(&any) {}
+        match (alike, self.waits, path.uplink.is_plain()) {
+            (_, true, true) => {
+                while path.answer_all::<true, false, true>(&any, target) && path.send_all::<true>() {}
+            }
+            (_, true, false) => {
+                while path.answer_all::<true, false, false>(&any, target) && path.send_all::<false>() {}
+            }
+            (Some(alike), ..) => {
+                while path.answer_all::<false, true, true>(alike, target)
+                    && path.send_free::<true, true>(alike)
+                {}
+            }
+            (None, _, true) => {
+                while path.answer_all::<false, false, true>(&any, target)
+                    && path.send_free::<false, true>(&any)
+                {}
+            }
+            (None, _, false) => {
+                while path.answer_all::<false, false, false>(&any, target)
+                    && path.send_free::<false, false>(&any)
+                {}
+            }
         }
         if let (Some(noted), Some(own)) = (noted, &mut path.noted) {
             noted.append(own);

@@ -145,9 +145,9 @@ impl Card {
 
     /// Sends the DLLPs for completions that have arrived by `now`.
     #[inline(always)]
-    pub(super) fn acknowledge(&mut self, uplink: &mut Port, now: Picoseconds) {
+    pub(super) fn acknowledge<const PLAIN: bool>(&mut self, uplink: &mut Port, now: Picoseconds) {
         while self.arrivals.next() <= now {
-            uplink.send_dllps(self.arrivals.next(), self.dllp_bytes);
+            uplink.send_dllps_of::<PLAIN>(self.arrivals.next(), self.dllp_bytes);
             self.arrivals.acknowledge();
         }
     }

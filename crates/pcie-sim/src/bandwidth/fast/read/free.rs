@@ -9,7 +9,7 @@ use pcie_wire::Piece;
 
 impl ReadPath<'_> {
     /// See [`ReadPath::send_all`].
-    pub(super) fn send_free<const ALIKE: bool>(&mut self, alike: &Alike) -> bool {
+    pub(super) fn send_free<const ALIKE: bool, const PLAIN: bool>(&mut self, alike: &Alike) -> bool {
         let mut horizon = self.answers_at + self.flight;
         let mut any = self.next_answer() != NEVER;
         let mut uplink = self.uplink.clone();
@@ -24,7 +24,7 @@ impl ReadPath<'_> {
                 horizon = time;
             }
             any = true;
-            self.card.acknowledge(&mut uplink, time);
+            self.card.acknowledge::<PLAIN>(&mut uplink, time);
             let wait = uplink.free_at().since(UPLINK_BACKLOG);
             if wait > time {
                 issues_at = wait;
@@ -37,13 +37,13 @@ impl ReadPath<'_> {
                 self.card.in_flight[tag as usize].transaction = self.card.transaction;
                 self.card.transaction += 1;
                 self.card.left -= 1;
-                let left = uplink.send_units(time, alike.uplink_bytes);
+                let left = uplink.send_units_of::<PLAIN>(time, alike.uplink_bytes);
                 let data = self.complex.admit_planned(read, left + self.flight);
                 self.pending.add(data, tag, alike.small);
             } else {
                 let request = self.card.issue(time, &mut self.planned);
                 let layout = self.planned.layouts.request(request.layout);
-                let left = uplink.send_units(time, layout.uplink_bytes);
+                let left = uplink.send_units_of::<PLAIN>(time, layout.uplink_bytes);
                 let piece = Piece { address: request.offset + layout.start, length: layout.length };
                 let (_, data) = self.complex.admit(piece, left + self.flight);
                 self.pending.add(data, request.tag, layout.small);

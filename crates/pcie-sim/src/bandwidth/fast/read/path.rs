@@ -72,7 +72,7 @@ impl<'a> ReadPath<'a> {
     ///
     /// Without `WAITS`, the path never waits for workers or credits. With `ALIKE`, each read is one request
     /// and all requests have the same sizes and times, which saves the look-ups.
-    pub(super) fn answer_all<const WAITS: bool, const ALIKE: bool>(
+    pub(super) fn answer_all<const WAITS: bool, const ALIKE: bool, const PLAIN: bool>(
         &mut self,
         alike: &Alike,
         target: u64,
@@ -100,20 +100,20 @@ impl<'a> ReadPath<'a> {
                 (&request.few, planned.layouts.completions(request), request.move_time)
             };
             let begins = now.max(card.buffers.next());
-            let (mut left, mut free) = (begins, begins);
-            if let Some(few) = few {
+            let (free, arrival) = if let Some(few) = few {
                 let sent = downlink.send_together(begins, &few.times, few.bytes);
-                left = sent[FEW - 1];
-                free = left;
                 arrivals.add_few(sent.map(|left| left + flight), few.count);
+                (sent[FEW - 1], sent[FEW - 1] + flight)
             } else {
+                let (mut free, mut arrival) = (begins, begins + flight);
                 for bytes in completions {
-                    left = downlink.send_units(free, *bytes);
-                    free = downlink.free_at().max(begins);
-                    arrivals.add(left + flight);
+                    let left = downlink.send_units_of::<PLAIN>(free, *bytes);
+                    free = if PLAIN { left } else { downlink.free_at().max(begins) };
+                    arrival = left + flight;
+                    arrivals.add(arrival);
                 }
-            }
-            let arrival = left + flight;
+                (free, arrival)
+            };
             let returned = arrival + tag_return;
             let freed = card.tags.free(tag, returned);
             if WAITS && let Some(buffer) = &mut card.completion_buffer {

@@ -9,7 +9,7 @@ use pcie_wire::Piece;
 
 impl ReadPath<'_> {
     /// Sends all requests that no future completion can affect; false at the end of the test.
-    pub(super) fn send_all(&mut self) -> bool {
+    pub(super) fn send_all<const PLAIN: bool>(&mut self) -> bool {
         // No unsent completion arrives before this.
         let mut horizon = self.answers_at + self.flight;
         let mut any = self.next_answer() != NEVER;
@@ -26,20 +26,20 @@ impl ReadPath<'_> {
             }
             any = true;
             if sends_at == time {
-                self.card.acknowledge(&mut self.uplink, time);
+                self.card.acknowledge::<PLAIN>(&mut self.uplink, time);
                 if let Some(first) = self.card.outgoing.pop_front() {
-                    self.send(time, first);
+                    self.send::<PLAIN>(time, first);
                 }
             } else {
-                self.issue(time);
+                self.issue::<PLAIN>(time);
             }
         }
     }
 
     /// Issues the head's next request if the uplink's backlog allows, and sends it at once if possible.
     #[inline(always)]
-    fn issue(&mut self, now: Picoseconds) {
-        self.card.acknowledge(&mut self.uplink, now);
+    fn issue<const PLAIN: bool>(&mut self, now: Picoseconds) {
+        self.card.acknowledge::<PLAIN>(&mut self.uplink, now);
         let wait = self.uplink.free_at().since(UPLINK_BACKLOG);
         if wait > now {
             self.card.issues_at = wait;
@@ -47,7 +47,7 @@ impl ReadPath<'_> {
         }
         let request = self.card.issue(now, &mut self.planned);
         if self.card.outgoing.is_empty() && self.card.send_time(&request) <= now {
-            self.send(now, request);
+            self.send::<PLAIN>(now, request);
         } else {
             self.card.outgoing.push_back(request);
         }
@@ -55,10 +55,10 @@ impl ReadPath<'_> {
 
     /// Sends a request through the root complex, up to the time at which its data are available.
     #[inline(always)]
-    fn send(&mut self, now: Picoseconds, request: Outgoing) {
+    fn send<const PLAIN: bool>(&mut self, now: Picoseconds, request: Outgoing) {
         self.card.sent_at = now;
         let layout = self.planned.layouts.request(request.layout);
-        let left = self.uplink.send_units(now, layout.uplink_bytes);
+        let left = self.uplink.send_units_of::<PLAIN>(now, layout.uplink_bytes);
         let piece = Piece { address: request.offset + layout.start, length: layout.length };
         let (credit_back, data) = self.complex.admit(piece, left + self.flight);
         if let Some(credits) = &mut self.card.credits {
