@@ -73,6 +73,8 @@ WITHOUT_STORES = (
     ["normal", "--what", "load", "--size", "4", "--link", "gen4x16", "--value", "900ns"],
     ["normal", "--what", "d2h", "--link", "gen4x16", "--value", "90Gb/s", "--engine", "dma", "--figures"],
     ["runs", "."],
+    ["expect", "rome2s-8x4090", "--ask", "p2p-write gpu0>gpu4"],
+    ["expect", "x520-gen2x4", "--published"],
     ["profiles", "list"],
     ["profiles", "show", "hsw2620"],
     ["profiles", "show", "fabrex-u55c"],

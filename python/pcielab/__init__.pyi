@@ -19,6 +19,7 @@ from pcielab.analysis.of_runs import (
 from pcielab.analysis.why import why as why
 from pcielab.devices.running import run as run, simulate as simulate
 from pcielab.errors import InputError as InputError, RunError as RunError
+from pcielab.expectations.expecting import expect as expect
 from pcielab.library.profiles.system import (
     ResolvedSystem as ResolvedSystem,
     load_host as load_host,

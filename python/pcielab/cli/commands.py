@@ -21,6 +21,10 @@ COMMANDS = {
         "Show which bound limits each test of a run, or a link, and the slack of the others.",
     ),
     "normal": ("normal:normal", "Say whether a value is normal: its bound, and what others measured."),
+    "expect": (
+        "expect:expect",
+        "Show what a machine should give: bound, expected range and limiting edge of each path.",
+    ),
     "doctor": (
         "doctor:doctor",
         "Find PCIe settings that cost this machine bandwidth or latency, worst first.",
