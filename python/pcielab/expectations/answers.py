@@ -145,7 +145,10 @@ def _answer(
 ) -> Answer:
     lower, upper = totals
     deciding = _deciding(flows, ends)
-    unknown = tuple(edge.label for edge in deciding if ends.ranges[edge] is None)
+    unmeasured = [edge for edge in deciding if ends.ranges[edge] is None]
+    unknown = tuple(edge.label for edge in unmeasured)
+    # An edge that nobody measured may be the one that limits: the answer names it.
+    limit = unmeasured[0] if unmeasured else limit
     used = [found for edge in deciding if (found := ends.ranges[edge]) is not None]
     used += [factor] if factor is not None else []
     sureness = max((one.sureness for one in used), key=SURENESS.index) if used else "unknown"

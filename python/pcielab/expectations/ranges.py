@@ -124,7 +124,9 @@ class Ranges:
             if best is not None and _subject(facets) != _subject(chain[best[0]]):
                 break  # few rows of the same kind of edge and device say more than many of another
             rows = self._matching(facets)
-            if len({row.site for row in rows}) >= _ENOUGH_SITES:
+            # What carried so much in this class carries it, whatever wider classes reached.
+            is_floor = bool(rows) and not any(row.is_limit for row in rows)
+            if is_floor or len({row.site for row in rows}) >= _ENOUGH_SITES:
                 best = (depth, rows)
                 break
             if rows:
@@ -203,4 +205,4 @@ def _quantile(samples: Sequence[float]) -> float:
 
 
 def _subject(facets: Facets) -> tuple[str | None, ...]:
-    return tuple(facets.get(key) for key in ("edge", "kind", "via", "limited_by", "ways"))
+    return tuple(facets.get(key) for key in ("edge", "kind", "operation", "via", "limited_by", "ways"))
