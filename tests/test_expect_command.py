@@ -23,7 +23,7 @@ SUM device_to_host_memcpy_ce {sum}
 
 
 @pytest.mark.parametrize("output_format", ["json", "csv", "table", "markdown"])
-def test_every_format_has_every_question(output_format: str):
+def test_every_format_has_every_question(output_format: str) -> None:
     done = succeed("expect", "rome2s-8x4090", "--ask", "p2p-write gpu0>gpu4", "--format", output_format)
     if output_format == "json":
         [row] = json.loads(done.stdout)
@@ -38,7 +38,7 @@ def test_every_format_has_every_question(output_format: str):
     assert "B11-5" in row["rows"].split()
 
 
-def test_lspci_gives_a_table_of_all_devices():
+def test_lspci_gives_a_table_of_all_devices() -> None:
     done = succeed("expect", LSPCI / "epyc-9354-genoa.txt", "--format", "json")
     rows = {row["question"]: row for row in json.loads(done.stdout)}
     assert rows["h2d nic0"]["upper"] <= 50
@@ -54,7 +54,7 @@ def slow_output(folder: Path, value: float) -> Path:
     return file
 
 
-def test_the_gate_names_the_edge_of_a_low_value(tmp_path: Path):
+def test_the_gate_names_the_edge_of_a_low_value(tmp_path: Path) -> None:
     low = pcielab("expect", "rome2s-8x4090", "--check", str(slow_output(tmp_path, 6.2)))
     assert low.exit_code == 1
     assert "low: d2h gpu0: 6.20 GB/s" in low.stderr
@@ -72,19 +72,19 @@ def test_the_gate_names_the_edge_of_a_low_value(tmp_path: Path):
         ("rome2s-8x4090", "p2pBandwidthLatencyTest/three-gpus.txt", "p2p-write gpu0>gpu1"),
     ],
 )
-def test_outputs_of_tools_answer_questions(machine: str, output: str, question: str):
+def test_outputs_of_tools_answer_questions(machine: str, output: str, question: str) -> None:
     done = pcielab("expect", machine, "--check", str(SAMPLES / output), "--format", "json")
     assert done.exit_code in (0, 1)
     assert any(row["question"].startswith(question) for row in json.loads(done.stdout))
 
 
-def test_an_output_without_a_question_is_refused():
+def test_an_output_without_a_question_is_refused() -> None:
     done = pcielab("expect", "rome2s-8x4090", "--check", str(SAMPLES / "mlc" / "3.11-all.txt"))
     assert done.exit_code == 2
     assert "nothing in it answers a question" in done.stderr
 
 
-def test_shell_thresholds_end_with_1_for_a_low_value(tmp_path: Path):
+def test_shell_thresholds_end_with_1_for_a_low_value(tmp_path: Path) -> None:
     script = tmp_path / "gate.sh"
     script.write_text(succeed("expect", "rome2s-8x4090", "--thresholds", "shell").stdout)
     right = subprocess.run(["sh", script], input="h2d gpu0\t26.0\n", text=True, capture_output=True, check=False)
@@ -95,7 +95,7 @@ def test_shell_thresholds_end_with_1_for_a_low_value(tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", ["prometheus", "yaml"])
-def test_thresholds_are_yaml(form: str):
+def test_thresholds_are_yaml(form: str) -> None:
     yaml = pytest.importorskip("yaml")
     content = yaml.safe_load(succeed("expect", "rome2s-8x4090", "--thresholds", form).stdout)
     if form == "yaml":
@@ -108,7 +108,7 @@ def test_thresholds_are_yaml(form: str):
         assert len({rule["alert"] for rule in rules}) == len(rules)
 
 
-def test_published_rows_stand_beside_what_is_expected_without_their_site():
+def test_published_rows_stand_beside_what_is_expected_without_their_site() -> None:
     rows = json.loads(succeed("expect", "rome2s-8x4090", "--published", "--format", "json").stdout)
     inside = [row for row in rows if row["verdict"] == "inside"]
     assert all(row["lower"] <= row["published"] <= row["upper"] for row in inside)
@@ -125,7 +125,7 @@ def test_published_rows_stand_beside_what_is_expected_without_their_site():
         (["rome2s-8x4091", "--published"], "no published box"),
     ],
 )
-def test_refusals(arguments: list[str], words: str):
+def test_refusals(arguments: list[str], words: str) -> None:
     done = pcielab("expect", *arguments)
     assert done.exit_code == 2
     assert done.stdout == ""

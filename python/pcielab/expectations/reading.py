@@ -25,6 +25,9 @@ _SPEEDS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)
 _REDIRECTS = {"ReqRedir", "CmpltRedir"}
 _VENDORS = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel"}
 _OWN_LINKS = {"nvlink": "nvlink", "xgmi": "infinity-fabric"}
+_ALWAYS_LINKED = {"infinity-fabric": {(0x1002, device) for device in (0x7408, 0x74A1, 0x74A5, 0x75A0)}}
+"""GPUs that have links of their own to all others of their board, which `lspci` does not show: MI250X, MI300X,
+MI325X and MI350X, by their IDs in pci.ids (the vendor's data sheets)."""
 _RESTING_GTPS = 2.5
 
 
@@ -147,14 +150,14 @@ def machine_of_tree(tree: Tree, name: str) -> Machine:
         parts.append(
             Part(
                 name=position.name,
-                kind="switch" if position.part == "switch" else position.kind or "device",
+                kind=_kind(position),
                 link=_link(position, at_most=is_low),
                 upper=upper.name if upper is not None and upper.part == "switch" else None,
                 socket=next((sockets.index(one.name) for one in above if one.name in sockets), None),
                 stack=next((one.name.removeprefix("stack ") for one in above if one.part == "stack"), None),
                 redirects=position.name in redirecting if position.part == "switch" else None,
                 line_gbps=_line_of(position) if position.kind == "nic" else None,
-                vendor=_VENDORS.get(function.vendor_id or 0) if function and position.kind == "gpu" else None,
+                vendor=_VENDORS.get(function.vendor_id or 0) if function and _kind(position) == "gpu" else None,
                 title=function.title if function else "",
             )
         )
@@ -162,6 +165,8 @@ def machine_of_tree(tree: Tree, name: str) -> Machine:
     family: Family | None = family_of_tree(tree)
     if family is None:
         notes.append("no root port names the processor: give --processor")
+    peers = tuple(_peers(tree, found.positions)) or tuple(_linked(found.positions))
+    notes += [f"{one.kind} links of {', '.join(one.devices)}: no source shows their rate" for one in peers]
     return Machine(
         name=name,
         title=f"{name}, as read from {tree.source}",
@@ -169,7 +174,7 @@ def machine_of_tree(tree: Tree, name: str) -> Machine:
         family=family.name if family else None,
         sockets=len(sockets) or None,
         parts=by_name,
-        peers=tuple(_peers(tree, found.positions)),
+        peers=peers,
         notes=tuple(notes),
     )
 
@@ -192,6 +197,28 @@ def _above(position: Position, positions: dict[str, Position]) -> Iterator[Posit
     while position.upper is not None:
         position = positions[position.upper]
         yield position
+
+
+def _kind(position: Position) -> PartKind:
+    """The kind of a part; a GPU without a display's class is a GPU."""
+    if position.part == "switch":
+        return "switch"
+    one = position.function
+    is_gpu = one is not None and one.vendor_id in (0x10DE, 0x1002) and position.kind == "accelerator"
+    return "gpu" if is_gpu else position.kind or "device"
+
+
+def _linked(positions: Sequence[Position]) -> Iterator[Peers]:
+    """Links beside PCIe that GPUs of some kinds always have."""
+    for kind, ids in _ALWAYS_LINKED.items():
+        names = [
+            position.name
+            for position in positions
+            if position.part == "device"
+            and any((one.vendor_id, one.device_id) in ids for one in position.functions)
+        ]
+        if len(names) > 1:
+            yield Peers(kind, tuple(names))
 
 
 def _is_at_rest(position: Position) -> bool:

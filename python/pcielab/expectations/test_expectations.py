@@ -3,6 +3,7 @@
 import csv
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ INTEL = {
 }
 
 
-def test_boxes_that_are_left_out_of_the_tables_are_inside_the_ranges_of_the_others():
+def test_boxes_that_are_left_out_of_the_tables_are_inside_the_ranges_of_the_others() -> None:
     verdicts = judged(box_rows())
     single, shared = scores(verdicts)
     assert single.rows + shared.rows + sum(one.is_collapse for one in verdicts) == len(box_rows())
@@ -49,7 +50,7 @@ def test_boxes_that_are_left_out_of_the_tables_are_inside_the_ranges_of_the_othe
     assert sum(edges) >= 0.86 * len(edges)
 
 
-def test_the_ranges_of_a_site_rest_on_none_of_its_rows():
+def test_the_ranges_of_a_site_rest_on_none_of_its_rows() -> None:
     for row in box_rows()[::9]:
         if row.asks:
             machine = box(row.box)
@@ -58,12 +59,12 @@ def test_the_ranges_of_a_site_rest_on_none_of_its_rows():
             assert not own & set(given.rows), row.id
 
 
-def test_rows_have_sources_and_boxes():
+def test_rows_have_sources_and_boxes() -> None:
     assert {row.box for row in box_rows()} <= set(box_names())
     assert all(row.source_title and row.source_ref and row.confidence != "low" for row in box_rows())
 
 
-def test_four_gpus_of_an_intel_socket_share_its_memory():
+def test_four_gpus_of_an_intel_socket_share_its_memory() -> None:
     machine = machine_of(INTEL)
     given = answer(machine, read_question("d2h gpu0..3", machine), shipped_ranges())
     assert given.limit_kind == "memory"
@@ -73,7 +74,7 @@ def test_four_gpus_of_an_intel_socket_share_its_memory():
 
 
 @pytest.mark.parametrize("question", ["h2d nic0", "p2p-read gpu0>nic0", "p2p-write nic0>gpu0", "both nic0"])
-def test_a_nic_moves_no_more_than_its_line(question: str):
+def test_a_nic_moves_no_more_than_its_line(question: str) -> None:
     machine = machine_of(INTEL)
     given = answer(machine, read_question(question, machine), shipped_ranges())
     ways = 2 if question.startswith("both") else 1
@@ -83,7 +84,7 @@ def test_a_nic_moves_no_more_than_its_line(question: str):
     assert given.upper <= 50.0 * ways
 
 
-def test_redirected_requests_share_the_uplink_in_both_directions():
+def test_redirected_requests_share_the_uplink_in_both_directions() -> None:
     machine = box("turin2s-bcm890xx")
     plain = answer(machine, read_question("p2p-both gpu0>gpu1", machine), shipped_ranges())
     redirected = answer(machine, read_question("p2p-both gpu0>gpu1 redirect", machine), shipped_ranges())
@@ -93,13 +94,13 @@ def test_redirected_requests_share_the_uplink_in_both_directions():
     assert redirected.upper < 0.7 * plain.lower
 
 
-def test_a_collapse_is_warned_of():
+def test_a_collapse_is_warned_of() -> None:
     machine = box("turin2s-bcm890xx")
     given = answer(machine, read_question("p2p-write gpu0>gpu4 gpu1>gpu6", machine), shipped_ranges())
     assert any("collapse" in note for note in given.notes)
 
 
-def test_links_beside_pcie_without_a_rate_are_unknown():
+def test_links_beside_pcie_without_a_rate_are_unknown() -> None:
     machine = machine_of(
         {
             "kind": "machine",
@@ -129,12 +130,12 @@ def test_links_beside_pcie_without_a_rate_are_unknown():
         ("a processor", None),
     ],
 )
-def test_families_by_name(name: str, family: str | None):
+def test_families_by_name(name: str, family: str | None) -> None:
     found = family_of_name(name)
     assert (found.name if found else None) == family
 
 
-def test_families_by_root_ports():
+def test_families_by_root_ports() -> None:
     assert read(LSPCI / "epyc-9354-genoa.txt").family == "genoa"
     assert read(LSPCI / "xeon-8480-sapphire-rapids.txt").family == "sapphire-rapids"
     assert read(LSPCI / "epyc-7302-rome.txt").family == "starship"
@@ -142,7 +143,7 @@ def test_families_by_root_ports():
     assert read(LSPCI / "epyc-9354-genoa.txt", processor="EPYC 9575F").family == "turin"
 
 
-def test_lines_of_nics_are_those_of_the_table_of_hardware():
+def test_lines_of_nics_are_those_of_the_table_of_hardware() -> None:
     with (ROOT / "crates/pcie-doctor/data/hardware.csv").open(newline="") as file:
         lines = {
             (row["vendor"], row["device"]): row["value"]
@@ -167,7 +168,7 @@ def random_machine(seed: int) -> Machine:
     devices = []
     for kind, most in (("gpu", 6), ("nic", 2), ("nvme", 3)):
         for at in range(draw.randint(kind == "gpu", most)):
-            device = {"name": f"{kind}{at}", "kind": kind, "link": draw.choice(links)}
+            device: dict[str, Any] = {"name": f"{kind}{at}", "kind": kind, "link": draw.choice(links)}
             if switches and draw.random() < 0.6:
                 device["below"] = draw.choice(switches)["name"]
             else:
@@ -180,7 +181,7 @@ def random_machine(seed: int) -> Machine:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_answers_of_random_machines_are_in_order(seed: int):
+def test_answers_of_random_machines_are_in_order(seed: int) -> None:
     machine = random_machine(seed)
     for asked in questions_of(machine):
         question = read_question(asked.text, machine)
@@ -198,7 +199,7 @@ def test_answers_of_random_machines_are_in_order(seed: int):
             assert given.upper <= least * (1 + 1e-9)
 
 
-def test_every_kind_of_question_has_an_answer_or_a_reason():
+def test_every_kind_of_question_has_an_answer_or_a_reason() -> None:
     machine = box("rome2s-8x4090")
     devices = ("h2d", "d2h", "both", "h2d-busy", "d2h-busy", "store", "all-to-all", "all-to-all-read", "ring")
     for kind in KINDS:
@@ -207,7 +208,7 @@ def test_every_kind_of_question_has_an_answer_or_a_reason():
         assert given.rows or given.unknown, kind
 
 
-def test_questions_of_a_machine_name_each_class_once():
+def test_questions_of_a_machine_name_each_class_once() -> None:
     asked = [one.text for one in questions_of(box("rome2s-8x4090"))]
     assert len(set(asked)) == len(asked)
     assert {"h2d gpu0", "p2p-write gpu0>gpu1", "p2p-write gpu0>gpu4", "ring gpu0..7", "all-to-all gpu0..7"} <= set(
@@ -232,7 +233,7 @@ def test_questions_of_a_machine_name_each_class_once():
         ("", "unknown"),
     ],
 )
-def test_wrong_questions_are_refused(question: str, words: str):
+def test_wrong_questions_are_refused(question: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         read_question(question, box("rome2s-8x4090"))
 
@@ -255,17 +256,17 @@ def test_wrong_questions_are_refused(question: str, words: str):
         ({"devices": []}, "unknown key"),
     ],
 )
-def test_wrong_machines_are_refused(change: dict[str, object], words: str):
+def test_wrong_machines_are_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         machine_of(INTEL | change)
 
 
-def test_names_of_ranges():
+def test_names_of_ranges() -> None:
     assert expanded("gpu0..2,nic4") == ["gpu0", "gpu1", "gpu2", "nic4"]
     assert expanded("gpu6..gpu7") == ["gpu6", "gpu7"]
 
 
-def test_a_gpu_at_rest_is_taken_to_reach_what_both_ends_support():
+def test_a_gpu_at_rest_is_taken_to_reach_what_both_ends_support() -> None:
     machine = read(LSPCI / "xeon-8480-sapphire-rapids.txt")
     link = machine.part("gpu0").link
     assert link is not None
@@ -273,7 +274,21 @@ def test_a_gpu_at_rest_is_taken_to_reach_what_both_ends_support():
     assert any("lowers its speed at rest" in note for note in machine.notes)
 
 
-def test_the_frame_has_a_row_for_each_question():
+def test_gpus_with_links_of_their_own_are_not_asked_over_pcie(tmp_path: Path) -> None:
+    text = (LSPCI / "epyc-9354-genoa.txt").read_text()
+    changed = text.replace("Ethernet controller [0200]", "Processing accelerators [1200]")
+    changed = changed.replace("Non-Volatile memory controller [0108]", "Processing accelerators [1200]")
+    changed = changed.replace("[15b3:1021]", "[1002:74a1]").replace("[1e0f:0013]", "[1002:74a1]")
+    file = tmp_path / "mi300x.txt"
+    file.write_text(changed)
+    machine = read(file)
+    one, other = (gpu.name for gpu in machine.devices("gpu"))
+    given = answer(machine, read_question(f"p2p-write {one}>{other}", machine), shipped_ranges())
+    assert given.unknown == (f"infinity-fabric of {one}>{other}",)
+    assert any("infinity-fabric links" in note for note in machine.notes)
+
+
+def test_the_frame_has_a_row_for_each_question() -> None:
     found = expect("rome2s-8x4090", ask=["p2p-write gpu0>gpu4", "ring gpu0..7"])
     assert list(found.frame["question"]) == ["p2p-write gpu0>gpu4", "ring gpu0..7"]
     assert (found.frame["lower"] < found.frame["upper"]).all()
