@@ -1,7 +1,6 @@
 """Read a machine from what shows it: a described machine, a fabric, lspci, NCCL's topology, `/sys`, a box."""
 
 import csv
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
@@ -13,9 +12,10 @@ from pcielab.expectations.described import is_described, machine_of
 from pcielab.expectations.machine import Link, Machine, Part, PartKind, Peers, checked, link_of_capacity
 from pcielab.expectations.processors import Family, family_of_name, family_of_tree
 from pcielab.expectations.tables import box, box_names
+from pcielab.fabric.paths import capacities_on
 from pcielab.library import shipped
 from pcielab.library.alike import suggestion
-from pcielab.library.fabrics.load import Fabric, load
+from pcielab.library.fabrics.load import Fabric, load, names as fabric_names
 from pcielab.library.fabrics.routes import Routes
 from pcielab.library.input_files import is_folder, is_there, read_text, read_toml
 
@@ -43,6 +43,11 @@ def read(sources: str | Path | Sequence[str | Path], *, processor: str | None = 
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     machine = _machine(given)
+    if not machine.devices():
+        raise refusal(
+            "missing",
+            f"{machine.name}: shows no device behind a link: give the output of `sudo lspci -vvv` on the whole machine",
+        )
     if processor is None:
         return machine
     family = family_of_name(processor)
@@ -74,10 +79,10 @@ def _machine(sources: Sequence[str | Path]) -> Machine:
 def _shipped(name: str) -> Machine:
     if name in box_names():
         return box(name)
-    try:
+    if name in fabric_names():
         return machine_of_fabric(load(name))
-    except (OSError, tomllib.TOMLDecodeError):
-        raise refusal("not-found", f"{name}: {suggestion(name, box_names())}") from None
+    known = [*box_names(), *fabric_names()]
+    raise refusal("not-found", f"{name}: no file, published box or fabric: {suggestion(name, known)}")
 
 
 def machine_of_fabric(fabric: Fabric) -> Machine:
@@ -86,6 +91,7 @@ def machine_of_fabric(fabric: Fabric) -> Machine:
     Capacities that its file gives to links count as what the links carry.
     """
     routes = Routes.of(fabric)
+    carried = capacities_on(routes)
     sockets = [name for name in routes.nodes if routes.part(name) == "socket"]
     parts: list[Part] = []
     for name, node in routes.nodes.items():
@@ -94,14 +100,13 @@ def machine_of_fabric(fabric: Fabric) -> Machine:
             continue
         upper = routes.uppers[name]
         above = routes.above(name)[1:]
-        link = routes.links[name]
         kind: PartKind = "switch" if part == "switch" else routes.kind(name) or "device"
         ports = [lower for lower in routes.lowers[name] if (one := routes.machine(lower)) and one.redirects]
         parts.append(
             Part(
                 name=name,
                 kind=kind,
-                link=link_of_capacity(float(link["down_gbytes_per_s"]), float(link["up_gbytes_per_s"])),
+                link=link_of_capacity(carried[f"{upper}->{name}"], carried[f"{name}->{upper}"]),
                 upper=upper if routes.part(upper) == "switch" and upper in routes.uppers else None,
                 socket=next((sockets.index(one) for one in above if one in sockets), None),
                 stack=next((one for one in above if routes.part(one) == "stack"), None),

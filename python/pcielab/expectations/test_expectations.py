@@ -288,6 +288,14 @@ def test_gpus_with_links_of_their_own_are_not_asked_over_pcie(tmp_path: Path) ->
     assert any("infinity-fabric links" in note for note in machine.notes)
 
 
+def test_shipped_fabrics_are_machines() -> None:
+    found = expect("fabrex-u55c")
+    assert found.rows
+    assert all(row.given is not None or row.missing for row in found.rows)
+    with pytest.raises(InputError, match="shows no device"):
+        expect("walk-through")
+
+
 def test_the_frame_has_a_row_for_each_question() -> None:
     found = expect("rome2s-8x4090", ask=["p2p-write gpu0>gpu4", "ring gpu0..7"])
     assert list(found.frame["question"]) == ["p2p-write gpu0>gpu4", "ring gpu0..7"]
