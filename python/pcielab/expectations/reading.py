@@ -46,7 +46,7 @@ def read(sources: str | Path | Sequence[str | Path], *, processor: str | None = 
     if not machine.devices():
         raise refusal(
             "missing",
-            f"{machine.name}: shows no device behind a link: give the output of `sudo lspci -vvv` on the whole machine",
+            f"{machine.name}: shows no device behind a link: give the output of `sudo lspci -vvv`, of all devices",
         )
     if processor is None:
         return machine
