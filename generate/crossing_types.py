@@ -127,7 +127,18 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Expander", "Interleaved", "Mmio", "Messages", "Host")
+    topics = (
+        "Bandwidth",
+        "Nic",
+        "Sizing",
+        "LinkSizing",
+        "Engine",
+        "Expander",
+        "Interleaved",
+        "Mmio",
+        "Messages",
+        "Host",
+    )
     names = tuple(f"{topic}Question" for topic in topics)
     models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
     head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"

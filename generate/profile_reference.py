@@ -153,11 +153,10 @@ def _expander_tables() -> Iterator[str]:
 
 
 def _core_tables() -> Iterator[str]:
-    for kind, head, names in (
-        ("core", _CORES, ("stores", "loads", "root")),
-        ("bar", _BARS, ("stores", "reads")),
+    for schema, head, names in (
+        (json_schema("core"), _CORES, ("stores", "loads", "root")),
+        (json_schema("bar"), _BARS, ("stores", "reads")),
     ):
-        schema = json_schema(kind)
         parts = schema["$defs"]
         yield head
         yield _table_of(schema)
