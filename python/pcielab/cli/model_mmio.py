@@ -11,7 +11,6 @@ from pcielab.cli.completion import choice, profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.library import shipped
-from pcielab.library.cores import bar_for, core_for
 from pcielab.library.published_accesses import published_accesses
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 
@@ -124,6 +123,8 @@ def mmio(
     for one, other, left, right in (("--core", "--cpu", core, cpu), ("--bar", "--device", bar, device)):
         if left is not None and right is not None:
             raise refusal("conflict", f"{one} and {other} name the same: give one of them")
+    from pcielab.library.cores import bar_for, core_for
+
     if links:
         given = {
             "--core": core,
@@ -193,6 +194,8 @@ _SIMILAR = 4
 
 def _of_links(bar: "model.BarProfile") -> Iterator[dict[str, Cell]]:
     """What the usual core of each link reaches by each instruction, with a published figure where there is one."""
+    from pcielab.library.cores import core_for
+
     for generation, lanes in _LINKS:
         core = model.load_core(core_for(None, generation))
         link = model.Link(generation=generation, lanes=lanes, mps_bytes=USUAL_MPS_BYTES, mrrs_bytes=512)
@@ -224,6 +227,8 @@ def _of_links(bar: "model.BarProfile") -> Iterator[dict[str, Cell]]:
 
 def _published(access: "Access", link: str, bar: str) -> str | None:
     """The published figure of the nearest size of an access on a link to the same kind of device."""
+    from pcielab.library.cores import bar_for
+
     found = [
         row
         for row in published_accesses()

@@ -140,7 +140,7 @@ def pio(
         link = replace(link, flit_mode=None)
     payloads = read_sizes(sizes, "--messages")
     if profile is None:
-        say(f"core: {chosen.title} ({chosen.name}); --profile names another, kpio-2012 the paper's")
+        say(f"core: {chosen.title} ({chosen.name})")
     for note in times_of_older_link(chosen, link):
         say(note)
     with errors_name_options():

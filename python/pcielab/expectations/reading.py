@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache, reduce
 from pathlib import Path
 
+from pcielab._core import SPEEDS_GTPS
 from pcielab.doctor import Function, Position, Tree, merged, read_machine, topology
 from pcielab.errors import found_in, refusal
 from pcielab.expectations.described import is_described, machine_of
@@ -21,7 +22,6 @@ from pcielab.library.input_files import is_folder, is_there, read_text, read_tom
 
 _NIC_LINES = "published/nic-lines.csv"
 """The rows of the doctor's table of hardware that state a NIC's line."""
-_SPEEDS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)
 _REDIRECTS = {"ReqRedir", "CmpltRedir"}
 _VENDORS = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel"}
 _OWN_LINKS = {"nvlink": "nvlink", "xgmi": "infinity-fabric"}
@@ -243,7 +243,7 @@ def _link(position: Position, *, at_most: bool) -> Link | None:
         speed = min(known, default=speed)
     sizes = [one.control.mps_bytes for one in (position.port, *position.functions) if one and one.control]
     mps_bytes = min((size for size in sizes if size), default=None)
-    return Link(_SPEEDS.index(speed) + 1, end.lanes, mps_bytes)
+    return Link(SPEEDS_GTPS.index(speed) + 1, end.lanes, mps_bytes)
 
 
 def _peers(tree: Tree, positions: Sequence[Position]) -> Iterator[Peers]:
