@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import cycle, islice
 from typing import Any
 
 import pandas as pd
 
 from pcielab import fabric, model
+from pcielab.explore.cores import shipped_sides
 from pcielab.explore.expanders import shipped_expanders
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.profiles import names, resolve
@@ -30,15 +32,16 @@ _CHANGES: tuple[dict[str, Any], ...] = (
 
 
 def requests() -> list[Request]:
-    """300 requests: simulated transfers, messages, frames, flows, answers, curves, plans, changes, expanders."""
+    """300 requests: simulated transfers, messages, frames, flows, curves, plans, changes, expanders, accesses."""
     parts = (
         (_transfers(), 120),
         (_frames(), 8),
         (_messages(), 20),
         (_flows(), 20),
         (_whys(), 2),
-        (_questions(), 120),
+        (_questions(), 110),
         (_expanders(), 10),
+        (_accesses(), 10),
     )
     found = [one for kind, count in parts for one in islice(kind, count)]
     assert len(found) == 300
@@ -91,6 +94,21 @@ def _expanders() -> Iterator[tuple[str, Any]]:
         changes = {"link.lanes": (4, 8, 16)[nth % 3]} | ({"link.flit_bytes": 64} if nth == 7 else {})
         described = {"name": "cxl2-ddr5-5600", "changes": changes, "shipped": shipped}
         yield "expander", {"expander": described, "read_shares": [nth % 10 / 9], "loads": [0, 0.37, 0.9]}
+
+
+def _accesses() -> Iterator[tuple[str, Any]]:
+    sides = shipped_sides()
+    for nth, core in enumerate(cycle(sides["core"])):
+        named = {"core": core, "bar": list(sides["bar"])[nth % len(sides["bar"])]}
+        described = {kind: {"name": name, "shipped": {kind: sides[kind]}} for kind, name in named.items()}
+        link = {"generation": 3 + nth % 4, "lanes": (4, 8, 16)[nth % 3], "mps_bytes": 256, "mrrs_bytes": 512}
+        # The eighth core has no store in one piece: the request is refused.
+        more = ["direct-store"] if nth == 7 else []
+        accesses = [
+            model.Access(instruction=instruction, size_bytes=3 ** (nth + 1), cores=1 + nth)  # type: ignore[arg-type]
+            for instruction in ("combined-store", "uncached-load", "streaming-load", *more)
+        ]
+        yield "accesses", {**described, "link": link, "accesses": [asdict(access) for access in accesses]}
 
 
 def _plain(flows: pd.DataFrame) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ def test_an_impossible_value_is_reported_and_can_be_reset(open_tab: OpenTab) -> 
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics", "/normal", "/expanders"])
+@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics", "/normal", "/expanders", "/cores"])
 def test_pages_request_only_their_server_and_fit_their_width(
     open_tab: OpenTab, served: Served, path: str, width: int, scheme: str
 ) -> None:
@@ -263,6 +263,16 @@ def test_a_page_says_what_an_expander_gives(open_tab: OpenTab) -> None:
     tab.until(lambda: tab.data("settled"), "the answer")
     assert tab.page.inner_text("#peak") == "26.77 GB/s: slots-from-memory"
     assert "--reads 100%" in tab.page.inner_text("#command")
+    assert tab.complaints == []
+
+
+def test_a_page_says_what_loads_and_stores_cost(open_tab: OpenTab) -> None:
+    tab = open_tab("/cores?core=skylake-2017&generation=3&size=4096")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    names = tab.page.locator("#accesses tbody td:first-child").all_inner_texts()
+    assert names == ["uncached-store", "combined-store", "uncached-load", "streaming-load", "read-modify-write"]
+    assert "--core skylake-2017" in tab.page.inner_text("#command")
+    assert tab.page.locator("#curve canvas").count() == 1
     assert tab.complaints == []
 
 

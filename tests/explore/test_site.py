@@ -82,7 +82,8 @@ def differing(native: list[tuple[Request, str]], others: list[str]) -> list[str]
 
 def test_requests_are_of_every_kind_and_nearly_all_are_answered(native: list[tuple[Request, str]]) -> None:
     assert {request[0] for request, _ in native} == {
-        "answer", "change", "expander", "flows", "frames", "messages", "plan", "record", "take-out", "why",
+        "accesses", "answer", "change", "expander", "flows", "frames", "messages",
+        "plan", "record", "take-out", "why",
     }  # fmt: skip
     refused = [answer for _, answer in native if answer.startswith("refused")]
     assert 1 <= len(refused) <= 10
@@ -165,6 +166,55 @@ def test_the_page_of_expanders_answers_while_one_types_and_fits(browser: Any, si
     tab.page.fill("input[name=speed]", "100")
     tab.page.wait_for_timeout(400)
     assert "--set expander.memory.megatransfers_per_s=100" not in tab.page.inner_text("#command")
+    assert all(url.startswith((site, "data:", "blob:")) for url in tab.requests)
+    assert tab.complaints == []
+
+
+COSTS = ("gbytes_per_s", "least", "most", "core_ns", "core_ns_least", "core_ns_most", "done_ns")
+
+
+def costs_of(tab: Tab) -> list[tuple[str, str, list[float]]]:
+    """The instruction, the bound and the values of each row on the page of cores."""
+    rows = tab.page.locator("#accesses tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.title || cell.textContent))"
+    )
+    return [(name, bound, [float(text) for text in texts]) for name, *texts, bound, _because in rows]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "?core=zen2-2019&generation=4&size=4096",
+        "?bar=fpga&generation=3&lanes=8&size=1&cores=4",
+        "?core=grace-2023&generation=6&size=1000000&cores=16",
+        "?core=no&length=3&size=8",
+    ],
+)
+def test_the_page_of_cores_shows_the_numbers_of_its_command(browser: Any, site: str, address: str) -> None:
+    tab = opened(browser, f"{site}cores.html{address}")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    words = shlex.split(tab.page.inner_text("#command"))
+    rows = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert costs_of(tab) == [(row["instruction"], row["bound"], [row[key] for key in COSTS]) for row in rows]
+    assert tab.page.locator("#curve canvas").count() == 1
+    assert tab.complaints == []
+
+
+def test_the_page_of_cores_answers_while_one_types_and_fits(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}cores.html?lanes=16", 390, "dark")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    bound = tab.page.locator("#accesses tr", has_text="combined-store").locator("td:nth-last-child(2)")
+    assert bound.inner_text() == "fill-buffers"
+    tab.page.select_option("select[name=lanes]", "4")
+    tab.until(lambda: bound.inner_text() == "wire-downstream", "the new answer")
+    assert "lanes=4" in tab.page.url
+    tab.page.fill("input[name=size]", "65")
+    tab.until(lambda: "doorbell" not in tab.page.inner_text("#accesses"), "the table of larger accesses")
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    tab.page.fill("input[name=cores]", "300")
+    tab.page.wait_for_timeout(400)
+    assert "--cores 1 " in tab.page.inner_text("#command")
     assert all(url.startswith((site, "data:", "blob:")) for url in tab.requests)
     assert tab.complaints == []
 

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::{answer, change, own, plan, point, published, rates, simulations, take_out, why};
 
 /// Names of the requests.
-pub const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 17] = [
+    "accesses",
     "answer",
     "change",
     "drawn",
@@ -39,7 +40,7 @@ pub const NAMES: [&str; 16] = [
 /// * `drawn`: a record as pictures need it,
 /// * `frames`, `messages`: the record of a test with a NIC, or of messages; `flows`: the rates on a fabric,
 /// * `nic`: the rates of a NIC with its features in closed form; `engine`: those of an engine; `expander`: those
-///   of a memory expander,
+///   of a memory expander; `accesses`: what loads and stores of a core to a device's BAR cost,
 /// * `take-out`: commands and files of a question,
 /// * `why`: what binds a test of a question, how sure that is, and what to change,
 /// * `published`: sizes and windows of curves, and the published tests.
@@ -56,6 +57,7 @@ pub fn ask(name: &str, asked: &str) -> Result<String, Refusal> {
 /// Those of [`ask`].
 pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal> {
     match name {
+        "accesses" => text(&rates::accesses(&read(asked)?)?),
         "answer" => text(&answer::answer(&read(asked)?)?),
         "change" => text(&change::change(read(asked)?)?),
         "drawn" => text(&point::drawn(&read(asked)?)),
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn unknown_requests_and_bad_texts_are_refused() {
-        assert!(ask("no", "{}").unwrap_err().to_string().contains("give one of answer, change"));
+        assert!(ask("no", "{}").unwrap_err().to_string().contains("give one of accesses, answer, change"));
         assert!(ask("plan", "{").unwrap_err().to_string().contains("not JSON"));
         assert!(ask("plan", "{\"size\": -1}").unwrap_err().to_string().starts_with("size: "));
         for name in NAMES.into_iter().filter(|name| *name != "published") {

@@ -1,13 +1,15 @@
-//! Rates in closed form of a NIC with its features, of an engine, and of a memory expander: shipped ones, or from the text of a file.
+//! Rates in closed form of a NIC with its features, of an engine, of a memory expander, and of loads and stores of a core: shipped ones, or from the text of a file.
 
 use pcie_describe::{
-    Kind, Layer, Shipped, Source, Table, Value as Written, read_engine, read_expander, read_nic,
+    Kind, Layer, Shipped, Source, Table, Value as Written, read_bar, read_core, read_engine, read_expander,
+    read_nic,
 };
+use pcie_model::mmio::{Access, AccessTimes, Mmio};
 use pcie_model::{
     Engine, EngineRates, Ethernet, ExpanderRates, Limits, Model, ModelParameters, Nic, NicThroughput,
 };
 use pcie_refusal::Refusal;
-use pcie_wire::{Accounting, LinkParameters};
+use pcie_wire::{Accounting, LinkConfiguration, LinkParameters};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -42,6 +44,16 @@ pub(crate) struct ExpanderAsked {
     read_shares: Vec<f64>,
     /// Shares of the peak at which to tell how long a read takes.
     loads: Vec<f64>,
+}
+
+/// A core and a BAR, the link between them, and accesses.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccessesAsked {
+    core: Described,
+    bar: Described,
+    link: LinkParameters,
+    accesses: Vec<Access>,
 }
 
 /// A description: a shipped one, or the text of a file over shipped ones.
@@ -101,6 +113,18 @@ pub(crate) fn expander(asked: &ExpanderAsked) -> Result<Vec<ExpanderRates>, Refu
     let source = described.source(Kind::Expander, &described.name)?;
     let expander = read_expander(source, described.changes(), files)?.content;
     asked.read_shares.iter().map(|&share| expander.rates(share, &asked.loads)).collect()
+}
+
+/// What accesses of each kind cost.
+pub(crate) fn accesses(asked: &AccessesAsked) -> Result<Vec<AccessTimes>, Refusal> {
+    let AccessesAsked { core, bar, link, accesses } = asked;
+    let source = core.source(Kind::Core, &core.name)?;
+    let core = read_core(source, core.changes(), &mut Shipped(&core.shipped))?.content;
+    let source = bar.source(Kind::Bar, &bar.name)?;
+    let bar = read_bar(source, bar.changes(), &mut Shipped(&bar.shipped))?.content;
+    let link = LinkConfiguration::try_from(*link).map_err(|refusal| refusal.below("link"))?;
+    let mmio = Mmio::new(core, bar, link)?;
+    accesses.iter().map(|access| mmio.times(access)).collect()
 }
 
 #[cfg(test)]
@@ -183,6 +207,40 @@ mod tests {
             message.starts_with("--set expander.link.lane: unknown key: did you mean lanes?"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn accesses_cost_what_their_closed_form_says() {
+        const CORE: &str = include_str!("../../../profiles/cores/sapphire-rapids-2023.toml");
+        const BAR: &str = include_str!("../../../profiles/bars/gpu.toml");
+        let of = |core: &str, lanes: u32, instruction: &str, size_bytes: u64, cores: u32| {
+            let access = json!({"instruction": instruction, "size_bytes": size_bytes, "width_bytes": null,
+                                "cores": cores, "switches": 0, "remote": false, "fenced": false,
+                                "first_touch": false, "window_set": false});
+            let core = json!({"name": core, "shipped": shipped("core", "sapphire-rapids-2023", CORE)});
+            let bar = json!({"name": "gpu", "shipped": shipped("bar", "gpu", BAR)});
+            let link = json!({"generation": 5, "lanes": lanes, "mps_bytes": 256, "mrrs_bytes": 512});
+            rows("accesses", &json!({"core": core, "bar": bar, "link": link, "accesses": [access]}))
+        };
+        let mine = "sapphire-rapids-2023";
+        let usual = |row: &Value, key: &str| row[key]["usual"].as_f64().unwrap();
+        let one = &of(mine, 16, "uncached-load", 8, 1).unwrap()[0];
+        assert_eq!(one["bound"], "round-trip");
+        assert!((usual(one, "gbytes_per_s") - 8.0 / usual(one, "core_ns")).abs() < 1e-12);
+        let four = &of(mine, 16, "uncached-load", 8, 4).unwrap()[0];
+        assert!((usual(four, "gbytes_per_s") - 4.0 * usual(one, "gbytes_per_s")).abs() < 1e-12);
+        let copies = |lanes| of(mine, lanes, "combined-store", 1 << 20, 1).unwrap().remove(0);
+        assert_eq!(copies(16)["bound"], "fill-buffers");
+        assert_eq!(copies(4)["bound"], "wire-downstream");
+        for (found, words) in [
+            (of("sapphire", 16, "doorbell", 4, 1), "no core profile is named 'sapphire'"),
+            (of(mine, 3, "doorbell", 4, 1), "link.lanes is 3: "),
+            (of(mine, 16, "doorbell", 65, 1), "size_bytes is 65: give 1 to 64"),
+            (of(mine, 16, "bell", 4, 1), "accesses[0].instruction: unknown variant `bell`"),
+        ] {
+            let message = found.unwrap_err();
+            assert!(message.starts_with(words), "{message}");
+        }
     }
 
     #[test]

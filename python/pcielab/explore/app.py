@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from pcielab.errors import InputError, refusal
-from pcielab.explore import answers, expanders, normal
+from pcielab.explore import answers, cores, expanders, normal
 from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
@@ -63,6 +63,7 @@ _PAGES = {
     "/fabrics": "fabrics",
     "/normal": "normal",
     "/expanders": "expanders",
+    "/cores": "cores",
 }
 _KINDS = {"js": "text/javascript", "css": "text/css"}
 _MOST_NAME = 200
@@ -103,6 +104,7 @@ class Server:
             "path": self.fabrics.path,
             "normal": normal.answered,
             "expander": expanders.answered,
+            "accesses": cores.answered,
             "drop": Dropped(self.systems, self.fabrics).take,
         }
         return [

@@ -10,7 +10,7 @@ import jinja2
 
 from pcielab import __version__
 from pcielab.charts.style import BOUND_COLOURS, configuration
-from pcielab.explore import expanders, normal
+from pcielab.explore import cores, expanders, normal
 from pcielab.explore.answers import curve_values
 from pcielab.explore.question import ASKED, FIRST, START, Systems
 from pcielab.library.profiles import ResolvedSystem
@@ -31,6 +31,7 @@ def setting_of(systems: Systems) -> dict[str, Any]:
         **curve_values(),
         "normal": normal.words(),
         "expanders": expanders.shipped_expanders(),
+        "cores": cores.setting(),
     }
 
 

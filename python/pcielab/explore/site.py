@@ -18,7 +18,7 @@ from pcielab.library.shipped import profile_files
 from pcielab.report.html import vega_script
 from pcielab.strict_json import strict_json
 
-_LINKS = {"./": "explore", "expanders.html": "expanders", "../": "documentation"}
+_LINKS = {"./": "explore", "expanders.html": "expanders", "cores.html": "cores", "../": "documentation"}
 _COMPILED = tuple(f"pcie_{module}{kind}" for module in ("page", "doctor") for kind in (".js", "_bg.wasm"))
 
 
@@ -32,6 +32,7 @@ def site_files(compiled: Path) -> dict[str, bytes]:
     return {
         "index.html": html("explore", _LINKS, without_server=True).encode(),
         "expanders.html": html("expanders", _LINKS, without_server=True).encode(),
+        "cores.html": html("cores", _LINKS, without_server=True).encode(),
         "vega.js": vega_script().encode(),
         "data/setting.json": _json(setting_of(systems)),
         "data/profiles.json": _json(shipped_profiles()),

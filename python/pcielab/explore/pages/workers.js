@@ -169,6 +169,11 @@ const ASKS = {
     const { expanders } = await shippedSetting();
     return curves.ask("expander", { ...question, expander: { name, changes, shipped: { expander: expanders } } });
   },
+  accesses: async ({ core, bar, ...question }) => {
+    const { cores } = await shippedSetting();
+    const shipped = (kind, name) => ({ name, shipped: { [kind]: cores[kind] } });
+    return curves.ask("accesses", { ...question, core: shipped("core", core), bar: shipped("bar", bar) });
+  },
   stores: async () => [],
   // Everything but a system of the user's own shows a machine.
   drop: async (own) => {
