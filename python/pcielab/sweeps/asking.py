@@ -10,7 +10,7 @@ from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.model.questions import system_bounds
 from pcielab.sweeps.axes import axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
-from pcielab.sweeps.results import Results
+from pcielab.sweeps.results import Results, uniform
 from pcielab.sweeps.run import Progress, Work, carry_out, no_progress
 from pcielab.wording import shown
 from pcielab.work.options import Samples
@@ -84,7 +84,7 @@ def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
         {**setting.values, **_bound(setting.system, setting.suite.tests[0]["parameters"])}
         for setting in plan.settings()
     ]
-    return Results(pd.DataFrame.from_records(rows), plan)
+    return Results(uniform(pd.DataFrame.from_records(rows), plan), plan)
 
 
 def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> Plan:

@@ -1,5 +1,6 @@
 """Results of a sweep or of bounds: a table with units in its column names, and pictures."""
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,29 @@ _SHOWN_ROWS = 12
 _VALUES = ("bandwidth_gbps", "median_ns")
 
 
+def uniform(frame: "pd.DataFrame", plan: Plan) -> "pd.DataFrame":
+    """A table whose axes are of one kind each: where words and numbers meet, all are texts."""
+    mixed = {}
+    for column in dict.fromkeys(axis.column for axis in plan.axes):
+        values = [value for value in frame[column] if value is not None]
+        words = sum(isinstance(value, str) for value in values)
+        if 0 < words < len(values):
+            mixed[column] = [_text(value) for value in frame[column]]
+    return frame.assign(**mixed)
+
+
+def _text(value: object) -> str | None:
+    """A value as a sweep's file has it."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
 @dataclass(frozen=True, repr=False)
 class Results(Pictured):
     """One row per point, in the order of the plan.
 
     Attributes:
-        frame: A column for each axis, then origin, status, message, and metrics (`bandwidth_gbps`...).
+        frame: A column for each axis, then origin, status, message, and metrics (`bandwidth_gbps`...). Axes with
+            words and numbers, such as the credits 16 and `infinite`, are columns of texts.
         plan: The plan of the sweep.
         computed: Number of points that were computed.
         known: Number of points that were in the folder already. All others have the same values as another point.

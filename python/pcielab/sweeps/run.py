@@ -15,7 +15,7 @@ from pcielab.sweeps.cluster import cluster_results
 from pcielab.sweeps.plan import Plan, Setting
 from pcielab.sweeps.point import Point, plain
 from pcielab.sweeps.processes import Batch, Processes
-from pcielab.sweeps.results import Results
+from pcielab.sweeps.results import Results, uniform
 from pcielab.work.options import Samples, check_seed
 from pcielab.work.running import available_cores, kept_when_interrupted
 
@@ -142,7 +142,7 @@ def _frame(plan: Plan, settings: Sequence[Setting], results: Sequence[str]) -> "
     columns = [axis.column for axis in plan.axes]
     rows = [_row(setting.values, json.loads(result)) for setting, result in zip(settings, results, strict=True)]
     frame = pd.DataFrame.from_records(rows, columns=[*columns, *_metrics(rows, columns)])
-    return frame.astype({"status": "string", "message": "string", "origin": "string"})
+    return uniform(frame, plan).astype({"status": "string", "message": "string", "origin": "string"})
 
 
 def _row(values: Mapping[str, Any], result: Numbers) -> Numbers:

@@ -5,11 +5,12 @@ import os
 import signal
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import pcielab
 from pcielab import InputError, between
-from pcielab.sweeps import TABLE, Draws, Plan, Point, load_sweep
+from pcielab.sweeps import TABLE, Draws, Plan, Point, carry_out, load_sweep
 from pcielab.sweeps.axes import axes_of
 from pcielab.sweeps.journal import NAME, Journal
 from pcielab.sweeps.point import plain
@@ -257,3 +258,14 @@ def test_systems_can_be_an_axis() -> None:
 def test_sizes_of_sweeps_take_ranges() -> None:
     assert axes_of({"size": "64:4K:x2"})[0].values == [64, 128, 256, 512, 1024, 2048, 4096]
     assert axes_of({"window": "8K"})[0].values == ["8K"]
+
+
+def test_an_axis_of_words_and_numbers_is_a_column_of_texts(tmp_path: Path) -> None:
+    asked = plan(flit_error_rate=["specification", 1e-4], size=64)
+    asked = Plan(pcielab.load_system("gen5-x16").with_({"link.flit": True}), asked.axes)
+    found = carry_out(asked, tmp_path / "new")
+    rates = ["specification", "0.0001"]
+    assert found.frame["flit_error_rate"].tolist() == rates
+    assert pd.read_parquet(tmp_path / "new" / TABLE)["flit_error_rate"].tolist() == rates
+    bounds = pcielab.bounds("snb", test="bw-wr", posted_data_credits=[64, "infinite"])
+    assert bounds.frame["posted_data_credits"].tolist() == ["64", "infinite"]
