@@ -233,6 +233,16 @@ def test_details_show_what_dllps_in_whole_bytes_cost_a_link_without_flits() -> N
     assert float(row["write_whole_dllps_share"]) == 0
 
 
+def test_details_show_what_ide_costs() -> None:
+    asked = ("model", "bandwidth", "--gen", "6", "--sizes", "256", "--details")
+    for tlps, ide_bytes in [(1, 16), (8, 5.5)]:
+        [row] = rows(*asked, "--ide", str(tlps))
+        assert float(row["write_ide_share"]) == pytest.approx(ide_bytes / (272 + ide_bytes), rel=1e-3)
+    [without] = rows(*asked)
+    assert not any("ide_share" in column for column in without)
+    assert "--ide is 9: give 1 to 8" in refuse("model", "bandwidth", "--ide", "9")
+
+
 def test_details_show_the_tlps_and_the_efficiency_of_a_transfer() -> None:
     [row] = rows("model", "bandwidth", *PAPER_LINK, "--sizes", "1024", "--details")
     assert (float(row["read_upstream_tlps"]), float(row["read_downstream_tlps"])) == (2, 4)

@@ -257,9 +257,9 @@ pub fn read_messages<F: Files>(
     let name = table["system"].as_str().unwrap_or_default().to_owned();
     let found = read_system(Source::Named(name), Table::new(), files);
     let system = found.map_err(|error| F::about(error, &merged.giver("system").file))?.system;
-    // The link that times were measured on; the host's stores carry no ECRC.
+    // The link that times were measured on; the host's stores carry no ECRC, and are not encrypted.
     let link = system.link.with_addresses(read(table["address_bits"].clone())?);
-    let link = LinkParameters { ecrc: false, completion_ecrc: None, ..link };
+    let link = LinkParameters { ecrc: false, completion_ecrc: None, ide_tlps: None, ..link };
     let link = serde_json::to_value(link).map_err(Refusal::new)?;
     Ok(merged.described(table, Some(("link", link)))?)
 }

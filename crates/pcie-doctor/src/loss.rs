@@ -158,7 +158,8 @@ pub(crate) fn loss_to_replays(
     timeouts_per_s: f64,
 ) -> Option<Loss> {
     let link = LinkConfiguration::try_from(now.link).ok().filter(|link| !link.flit_mode())?;
-    let longest_ns = f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES) * 8.0 / link.raw_gbps();
+    let longest_ns =
+        f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES + link.ide_bytes()) * 8.0 / link.raw_gbps();
     let lost_ns = bad_tlps_per_s * (longest_ns + ack_limit_ns(&link))
         + timeouts_per_s * (longest_ns + replay_timer_ns(&link));
     let clean = loss(now, now, operation)?;

@@ -383,6 +383,7 @@ fn wire_capacity(link: &LinkParameters, mps_bytes: u32) -> Result<f64, Refusal> 
         ecrc: false,
         completion_ecrc: None,
         flit_mode: None,
+        ide_tlps: None,
     })
     .map_err(|wrong| wrong.about(link_name(link)))?;
     let byte_time = wire.byte_time();

@@ -17,6 +17,7 @@ fn main() -> Result<(), Refusal> {
         ecrc: false,
         completion_ecrc: None,
         flit_mode: None,
+        ide_tlps: None,
     })?;
     let limits = Limits { tags: Some(32), round_trip_ns: Some(900.0), ..Limits::default() };
     let model = Model::new(link, Accounting::Spec, limits)?;

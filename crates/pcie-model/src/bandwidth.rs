@@ -50,6 +50,8 @@ pub struct LinkUse {
     /// Without flits, the share of the rate that is lost where ports send DLLPs in whole bytes with their TLPs, as
     /// simulated ones do, 0 to 1; `None` under `sigcomm18`, and where anything but the link binds.
     pub whole_dllps_share: Option<f64>,
+    /// With IDE, the share of the bandwidth without it that its prefixes and MACs take, 0 to 1.
+    pub ide_share: Option<f64>,
 }
 
 impl LinkUse {
@@ -67,6 +69,7 @@ impl LinkUse {
             upstream_nop_gbps: tlp_gbps.map(|all| all * (1.0 - filled(upstream_gbps, all))),
             downstream_nop_gbps: tlp_gbps.map(|all| all * (1.0 - filled(downstream_gbps, all))),
             whole_dllps_share: None,
+            ide_share: None,
             efficiency: data_bytes as f64 / (load.upstream_bytes + load.downstream_bytes),
         }
     }
@@ -157,11 +160,24 @@ impl Model {
         let link_use = |load: &Load, answer: &Answer, data_bytes, carried_gbps| {
             LinkUse::of(self, load, answer, data_bytes).with_whole_dllps(self, answer, carried_gbps)
         };
+        let mut uses = [
+            link_use(&read_load, &read, size_bytes, carried_gbps(true, false)),
+            link_use(&write, &write_answer, size_bytes, carried_gbps(false, true)),
+            link_use(&rdwr_load, &rdwr, 2 * size_bytes, carried_gbps(true, true)),
+        ];
+        if self.link.ide_tlps().is_some() {
+            let plain = Self { link: self.link.without_ide(), ..self.clone() }.bandwidth_of(transfer)?;
+            let answers = [(&read, &plain.read), (&write_answer, &plain.write), (&rdwr, &plain.rdwr)];
+            for (link_use, (with, without)) in uses.iter_mut().zip(answers) {
+                link_use.ide_share = Some((1.0 - with.gbps / without.gbps).max(0.0));
+            }
+        }
+        let [read_use, write_use, rdwr_use] = uses;
         Ok(Bandwidth {
             size_bytes,
-            read_use: link_use(&read_load, &read, size_bytes, carried_gbps(true, false)),
-            write_use: link_use(&write, &write_answer, size_bytes, carried_gbps(false, true)),
-            rdwr_use: link_use(&rdwr_load, &rdwr, 2 * size_bytes, carried_gbps(true, true)),
+            read_use,
+            write_use,
+            rdwr_use,
             read,
             write: write_answer,
             rdwr,

@@ -76,7 +76,7 @@ impl Load {
     pub fn message(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
         let mut load = Self::default();
         for piece in link.writes(address, length, SplitAt::TransferSize) {
-            load.upstream_bytes += tlp_bytes(link, accounting, TlpKind::MemoryWrite, piece);
+            load.upstream_bytes += accounting.tlp_bytes(link, TlpKind::MemoryWrite, piece);
             load = load + Self::received(piece);
         }
         load
@@ -107,7 +107,7 @@ impl Load {
     pub fn mmio_write(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
         let downstream_bytes = link
             .writes(address, length, SplitAt::TransferSize)
-            .map(|piece| tlp_bytes(link, accounting, TlpKind::MemoryWrite, piece))
+            .map(|piece| accounting.tlp_bytes(link, TlpKind::MemoryWrite, piece))
             .sum();
         Self { downstream_bytes, ..Self::default() }
     }
@@ -173,7 +173,7 @@ impl Read {
         for request in link.read_requests(address, length, split_at) {
             read.requests += 1.0;
             read.lines += lines_of(request);
-            read.request_bytes += tlp_bytes(link, accounting, TlpKind::MemoryRead, request);
+            read.request_bytes += accounting.tlp_bytes(link, TlpKind::MemoryRead, request);
             let space = link.completion_space(request);
             read.reserved_headers += f64::from(space.headers);
             read.reserved_bytes += f64::from(space.bytes);
@@ -196,12 +196,8 @@ impl Read {
 
     fn complete(&mut self, link: &LinkConfiguration, accounting: Accounting, piece: Piece) {
         self.completions += 1.0;
-        self.completion_bytes += tlp_bytes(link, accounting, TlpKind::CompletionWithData, piece);
+        self.completion_bytes += accounting.tlp_bytes(link, TlpKind::CompletionWithData, piece);
     }
-}
-
-fn tlp_bytes(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, piece: Piece) -> f64 {
-    f64::from(accounting.tlp_bytes(link, kind, piece))
 }
 
 /// Cache lines that a piece touches.

@@ -56,6 +56,7 @@ impl Model {
             let flits_by_choice = link.flit_mode() && !link.generation.requires_flit_mode();
             for (key, given) in [
                 ("flit_mode", flits_by_choice),
+                ("ide_tlps", link.ide_tlps().is_some()),
                 ("ack_interval_symbols", limits.ack_interval_symbols.is_some()),
                 ("update_fc_interval_symbols", limits.update_fc_interval_symbols.is_some()),
             ] {

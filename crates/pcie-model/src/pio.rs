@@ -141,7 +141,7 @@ impl<'a> Question<'a> {
 
     fn tlp_bytes(&self, kind: TlpKind, bytes: u32) -> f64 {
         let piece = pcie_wire::Piece { address: 0, length: bytes };
-        f64::from(self.model.accounting.tlp_bytes(&self.model.link, kind, piece))
+        self.model.accounting.tlp_bytes(&self.model.link, kind, piece)
     }
 
     fn wire_ns(&self, bytes: f64) -> f64 {

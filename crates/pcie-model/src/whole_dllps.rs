@@ -8,7 +8,7 @@ use pcie_wire::{Accounting, CompletionPolicy, DllpIntervals, LinkConfiguration, 
 
 use crate::bandwidth::Transfer;
 
-/// Header, framing, ECRC and LCRC of the longest write.
+/// Header, framing, ECRC and LCRC of the longest write; IDE adds its own.
 const LONGEST_OVERHEAD_BYTES: u32 = 28;
 
 /// Bytes in each direction of transfers that follow one another without a pause.
@@ -29,10 +29,10 @@ impl WholeDllps {
         let policy = completion_bytes.map_or(CompletionPolicy::AsLargeAsMps, CompletionPolicy::Every);
         let share = share(link);
         for request in link.read_requests(offset_bytes, size_bytes, split_at) {
-            let request_bytes = f64::from(link.tlp_bytes(TlpKind::MemoryRead, request));
+            let request_bytes = link.mean_tlp_bytes(TlpKind::MemoryRead, request);
             let completions = link.completions(request, policy);
             let completion_bytes: f64 =
-                completions.map(|piece| f64::from(link.tlp_bytes(TlpKind::CompletionWithData, piece))).sum();
+                completions.map(|piece| link.mean_tlp_bytes(TlpKind::CompletionWithData, piece)).sum();
             self.upstream_bytes += request_bytes + (share * completion_bytes).ceil();
             self.downstream_bytes += completion_bytes + (share * request_bytes).ceil();
         }
@@ -41,9 +41,9 @@ impl WholeDllps {
 
     /// The device writes host memory.
     pub fn write(&mut self, link: &LinkConfiguration, transfer: Transfer) {
-        let longest_bytes = f64::from(link.mps.bytes() + LONGEST_OVERHEAD_BYTES);
+        let longest_bytes = f64::from(link.mps.bytes() + LONGEST_OVERHEAD_BYTES + link.ide_bytes());
         for write in link.writes(transfer.offset_bytes, transfer.size_bytes, SplitAt::TransferSize) {
-            self.upstream_bytes += f64::from(link.tlp_bytes(TlpKind::MemoryWrite, write));
+            self.upstream_bytes += link.mean_tlp_bytes(TlpKind::MemoryWrite, write);
             self.downstream_bytes += (share(link) * longest_bytes).ceil();
         }
         self.data_bytes += transfer.size_bytes;

@@ -170,7 +170,8 @@ fn model(link: &Link) -> ModelParameters {
 fn link_words(link: &Link) -> String {
     let Link { generation, lanes, mps_bytes, mrrs_bytes, .. } = link;
     let ecrc = if link.ecrc { ", ECRC" } else { "" };
-    format!("Gen{generation} x{lanes}, MPS {mps_bytes}, MRRS {mrrs_bytes}{ecrc}")
+    let ide = if link.ide == Some(true) { ", IDE" } else { "" };
+    format!("Gen{generation} x{lanes}, MPS {mps_bytes}, MRRS {mrrs_bytes}{ecrc}{ide}")
 }
 
 /// Windows at which caches and IO-TLB are full.

@@ -117,10 +117,11 @@ fn model(link: &Link) -> String {
         (true, false) => " --ecrc --no-completion-ecrc",
         (false, true) => " --completion-ecrc",
     };
+    let ide = if link.ide == Some(true) { " --ide 1" } else { "" };
     let sizes = SIZES.map(|size| size.to_string()).join(",");
     format!(
         "pcielab model bandwidth --gen {generation} --lanes {lanes} --mps {mps_bytes} --mrrs {mrrs_bytes} \
-         --rcb {rcb_bytes}{ecrc} --sizes {sizes}"
+         --rcb {rcb_bytes}{ecrc}{ide} --sizes {sizes}"
     )
 }
 

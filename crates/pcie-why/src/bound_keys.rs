@@ -19,7 +19,8 @@ const WALKS: [&str; 7] = [
     "host.iommu.invalidation",
     "host.iommu.strict_walk_reads",
 ];
-const LINK: [&str; 5] = ["link.generation", "link.lanes", "link.mps_bytes", "link.flit", "link.ecrc"];
+const LINK: [&str; 6] =
+    ["link.generation", "link.lanes", "link.mps_bytes", "link.flit", "link.ecrc", "link.ide"];
 const READS: [&str; 3] = ["link.mrrs_bytes", "link.rcb_bytes", "link.root_port_ecrc"];
 
 /// Keys of the time of a read.

@@ -18,12 +18,13 @@ pub enum Accounting {
 }
 
 impl Accounting {
-    /// Bytes of one TLP for `piece`, at the rate of [`Accounting::tlp_gbps`].
-    pub fn tlp_bytes(self, link: &LinkConfiguration, kind: TlpKind, piece: Piece) -> u32 {
+    /// Bytes of one TLP for `piece`, at the rate of [`Accounting::tlp_gbps`]; with IDE under `Spec`, with its share of
+    /// a MAC.
+    pub fn tlp_bytes(self, link: &LinkConfiguration, kind: TlpKind, piece: Piece) -> f64 {
         match (self, kind) {
-            (Self::Spec, _) => link.tlp_bytes(kind, piece),
-            (Self::Sigcomm18, TlpKind::MemoryRead) => sigcomm18::tlp_bytes(link, kind, 0),
-            (Self::Sigcomm18, _) => sigcomm18::tlp_bytes(link, kind, piece.length),
+            (Self::Spec, _) => link.mean_tlp_bytes(kind, piece),
+            (Self::Sigcomm18, TlpKind::MemoryRead) => f64::from(sigcomm18::tlp_bytes(link, kind, 0)),
+            (Self::Sigcomm18, _) => f64::from(sigcomm18::tlp_bytes(link, kind, piece.length)),
         }
     }
 

@@ -48,14 +48,21 @@ pub struct LinkParameters {
     /// Whether the link runs in flit mode; if left out, as the generation's own rate needs it.
     #[serde(default)]
     pub flit_mode: Option<bool>,
+    /// With integrity and data encryption (IDE), TLPs that share a MAC: 1 to 8. If left out, TLPs are not encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 8))]
+    pub ide_tlps: Option<u32>,
 }
+
+/// The most TLPs that may share a MAC (PCI Express Base Specification 6.0, section 6.33).
+const IDE_TLPS_MOST: u32 = 8;
 
 const fn sixty_four() -> u32 {
     64
 }
 
 impl LinkParameters {
-    /// A link with the default RCB, address width, ECRC and flit mode.
+    /// A link with the default RCB, address width, ECRC and flit mode, without IDE.
     pub const fn new(generation: u32, lanes: u32, mps_bytes: u32, mrrs_bytes: u32) -> Self {
         let (rcb_bytes, address_bits) = (sixty_four(), sixty_four());
         Self {
@@ -68,6 +75,7 @@ impl LinkParameters {
             ecrc: false,
             completion_ecrc: None,
             flit_mode: None,
+            ide_tlps: None,
         }
     }
 }
@@ -93,12 +101,24 @@ pub struct LinkConfiguration {
     /// Whether completions carry one.
     pub completion_ecrc: bool,
     flit_mode: bool,
+    ide_tlps: Option<u32>,
 }
 
 impl LinkConfiguration {
     /// Whether TLPs travel in flits. Always so in generations 6 and 7, hence not a field to set.
     pub const fn flit_mode(&self) -> bool {
         self.flit_mode || self.generation.requires_flit_mode()
+    }
+
+    /// With IDE, TLPs that share a MAC, 1 to 8; `None` without.
+    pub const fn ide_tlps(&self) -> Option<u32> {
+        self.ide_tlps
+    }
+
+    /// The link without IDE.
+    #[must_use]
+    pub const fn without_ide(&self) -> Self {
+        Self { ide_tlps: None, ..*self }
     }
 
     /// The link as the other end uses it: its requests and its completions.
@@ -150,6 +170,9 @@ impl TryFrom<LinkParameters> for LinkConfiguration {
             let problem = format!("generation {} has flits only", given.generation);
             return Err(Refusal::of("flit_mode", false, "leave it out").problem(problem));
         }
+        if let Some(tlps) = given.ide_tlps.filter(|tlps| !(1..=IDE_TLPS_MOST).contains(tlps)) {
+            return Err(Refusal::of("ide_tlps", tlps, format!("give 1 to {IDE_TLPS_MOST}")));
+        }
         Ok(Self {
             generation,
             lanes: Lanes::try_from(given.lanes)?,
@@ -164,6 +187,7 @@ impl TryFrom<LinkParameters> for LinkConfiguration {
             ecrc: given.ecrc,
             completion_ecrc: given.completion_ecrc.unwrap_or(given.ecrc),
             flit_mode,
+            ide_tlps: given.ide_tlps,
         })
     }
 }
@@ -183,6 +207,7 @@ impl From<LinkConfiguration> for LinkParameters {
             ecrc: link.ecrc,
             completion_ecrc: (link.completion_ecrc != link.ecrc).then_some(link.completion_ecrc),
             flit_mode: Some(link.flit_mode()),
+            ide_tlps: link.ide_tlps,
         }
     }
 }
@@ -225,6 +250,25 @@ mod tests {
     }
 
     #[test]
+    fn ide_adds_a_prefix_to_each_tlp_and_a_mac_to_some() {
+        for (generation, [request, completion]) in [(5, [24, 84]), (6, [16, 76])] {
+            for (tlps, mac_bytes) in [(1, 12.0), (2, 6.0), (8, 1.5)] {
+                let keys = r#""lanes":8,"mps_bytes":256,"mrrs_bytes":512"#;
+                let link =
+                    parse(&format!(r#"{{"generation":{generation},{keys},"ide_tlps":{tlps}}}"#)).unwrap();
+                assert_eq!(parse(&serde_json::to_string(&link).unwrap()).unwrap(), link);
+                let piece = Piece { address: 0, length: 64 };
+                let kinds = [(TlpKind::MemoryRead, request), (TlpKind::CompletionWithData, completion)];
+                for (kind, plain) in kinds {
+                    assert_eq!(link.without_ide().tlp_bytes(kind, piece), plain);
+                    assert_eq!(link.tlp_bytes(kind, piece), plain + 4 + 12);
+                    assert_eq!(link.mean_tlp_bytes(kind, piece), f64::from(plain) + 4.0 + mac_bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn messages_name_key_value_and_remedy() {
         for (keys, expected) in [
             (r#""generation":8,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#, "generation is 8: give"),
@@ -242,6 +286,10 @@ mod tests {
             (
                 r#""flit_mode":false,"generation":6,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#,
                 "leave it out",
+            ),
+            (
+                r#""ide_tlps":9,"generation":5,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#,
+                "ide_tlps is 9: give 1 to 8",
             ),
             (r#""mps":1,"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#, "unknown field `mps`"),
             (r#""generation":3,"lanes":8,"mps_bytes":256"#, "missing field `mrrs_bytes`"),

@@ -276,9 +276,9 @@ def _print_checks(store: "Store", explanation: "Explanation") -> None:
 
 def _link(facts: "MachineFacts") -> str:
     link = facts.link
-    ecrc = ", ECRC" if link.ecrc else ""
+    more = (", ECRC" if link.ecrc else "") + (", IDE" if link.ide else "")
     tags = f", {facts.tags} tags" if facts.tags is not None else ""
-    return f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}{ecrc}{tags}"
+    return f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}{more}{tags}"
 
 
 def _wide(row: "Row", origin: str) -> dict[str, Cell]:

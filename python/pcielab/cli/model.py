@@ -73,12 +73,15 @@ def bandwidth(
     of outstanding read requests with which the link binds, not the tags. `--details` adds the TLPs of one
     transfer, transfers per second, the bandwidth in each direction including TLP headers, and the share of data;
     in flit mode, the share of flits that TLPs fill, and the bandwidth that NOPs take; without flits, the share of
-    the rate that a link loses whose ports send DLLPs in whole bytes (`whole_dllps_share`), as simulated ones do.
+    the rate that a link loses whose ports send DLLPs in whole bytes (`whole_dllps_share`), as simulated ones do;
+    with `--ide`, the share of the bandwidth that prefixes and MACs take (`ide_share`).
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
 
     `pcielab model bandwidth --gen 5 --lanes 16 --mps 512 --rtt-ns 900 --tags 256 --sizes 64,256,4K`
+
+    `pcielab model bandwidth --gen 6 --lanes 16 --ide 8 --sizes 64,256 --details`
     """
     answers = model.bandwidth(
         options.link,

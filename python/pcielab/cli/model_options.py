@@ -82,6 +82,14 @@ MODEL_OPTIONS = (
         unless="as with --ecrc",
     ),
     _link("--flit/--no-flit", "flit_mode", bool | None, None, "Use flit mode.", unless="only in Gen6 and Gen7"),
+    _link(
+        "--ide",
+        "ide_tlps",
+        int | None,
+        None,
+        "TLPs are encrypted (IDE), and 1 to 8 of them share a MAC; 1: each has its own.",
+        unless="no IDE",
+    ),
     _limit(
         "--rtt-ns",
         "round_trip_ns",
@@ -158,7 +166,12 @@ class ModelOptions:
         details = [f"MPS {link.mps_bytes}", f"MRRS {link.mrrs_bytes}", f"{link.address_bits}-bit addresses"]
         details += ["ECRC"] if link.ecrc else []
         details += ["flit mode"] if link.flit_mode else []
+        details += [_ide(link.ide_tlps)] if link.ide_tlps else []
         return f"modelled ({self.accounting}): Gen{link.generation} x{link.lanes}, {', '.join(details)}"
+
+
+def _ide(tlps: int) -> str:
+    return f"IDE with a MAC for {'each TLP' if tlps == 1 else f'{tlps} TLPs'}"
 
 
 def default_of(key: str) -> Any:

@@ -67,6 +67,7 @@ class MachineFacts:
             ecrc=self.link.ecrc,
             completion_ecrc=bool(self.link.root_port_ecrc),
             flit_mode=self.link.flit,
+            ide_tlps=1 if self.link.ide else None,
         )
 
 

@@ -29,3 +29,6 @@ class Link:
     """Whether completions carry one: the other end sends them. If left out, as requests do."""
     flit_mode: bool | None = None
     """Whether the link runs in flit mode; if left out, as the generation's own rate needs it."""
+    ide_tlps: int | None = None
+    """With integrity and data encryption (IDE), TLPs that share a MAC: 1 to 8. If left out, TLPs are not
+    encrypted."""

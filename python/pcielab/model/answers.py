@@ -111,6 +111,8 @@ class LinkUse(_Answer):
     whole_dllps_share: float | None
     """Without flits, the share of the rate that is lost where ports send DLLPs in whole bytes with their TLPs, as
     simulated ones do, 0 to 1; `None` under `sigcomm18`, and where anything but the link binds."""
+    ide_share: float | None
+    """With IDE, the share of the bandwidth without it that its prefixes and MACs take, 0 to 1."""
 
 
 class Bandwidth(_Answer):

@@ -16,6 +16,7 @@ pub(crate) fn model(generation: u32, lanes: u32, accounting: Accounting, limits:
         ecrc: false,
         completion_ecrc: None,
         flit_mode: None,
+        ide_tlps: None,
     })
     .unwrap();
     Model::new(link, accounting, limits).unwrap()
@@ -229,4 +230,30 @@ fn flits_are_full_where_the_link_binds_and_nops_take_the_rest() {
     let without = LinkConfiguration::try_from(LinkParameters::new(5, 16, 256, 512)).unwrap();
     let without = Model::new(without, Accounting::Spec, Limits::default()).unwrap().bandwidth(64, 0).unwrap();
     assert_eq!((without.read_use.upstream_flit_fill, without.read_use.upstream_nop_gbps), (None, None));
+}
+
+#[test]
+fn ide_costs_its_bytes_where_the_link_binds() {
+    // A write of 256 B: 280 B without flits and 272 B in them, and 4 B of prefix and a share of a MAC of 12 B more.
+    for (generation, plain_bytes) in [(5, 280.0), (6, 272.0)] {
+        for (tlps, ide_bytes) in [(1, 16.0), (4, 7.0), (8, 5.5)] {
+            let given =
+                LinkParameters { ide_tlps: Some(tlps), ..LinkParameters::new(generation, 16, 256, 512) };
+            let link = LinkConfiguration::try_from(given).unwrap();
+            let found =
+                |limits| Model::new(link, Accounting::Spec, limits).unwrap().bandwidth(256, 0).unwrap();
+            let filled = found(Limits::default());
+            let expected = ide_bytes / (plain_bytes + ide_bytes);
+            assert!((filled.write_use.ide_share.unwrap() - expected).abs() < 1e-12, "{generation} {tlps}");
+            assert!((filled.write.gbps / filled.tlp_gbps - 256.0 / (plain_bytes + ide_bytes)).abs() < 1e-12);
+            let few_tags = found(Limits { tags: Some(1), round_trip_ns: Some(1e3), ..Limits::default() });
+            assert_eq!(few_tags.read_use.ide_share, Some(0.0));
+        }
+    }
+    let given = LinkParameters { ide_tlps: Some(1), ..LinkParameters::new(3, 8, 256, 512) };
+    let link = LinkConfiguration::try_from(given).unwrap();
+    let refused = Model::new(link, Accounting::Sigcomm18, Limits::default()).unwrap_err().to_string();
+    assert!(refused.starts_with("ide_tlps: the accounting sigcomm18 does not know it"), "{refused}");
+    let without = model(3, 8, Accounting::Spec, Limits::default()).bandwidth(256, 0).unwrap();
+    assert_eq!(without.write_use.ide_share, None);
 }

@@ -392,5 +392,5 @@ const QUEUE_BYTES_MAX: u64 = 64 << 20;
 /// Time of a TLP about `bytes` from an aligned address on the link, in ns.
 pub(super) fn tlp_ns(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, bytes: u32) -> f64 {
     let wire_bytes = accounting.tlp_bytes(link, kind, Piece { address: 0, length: bytes });
-    f64::from(wire_bytes) * 8.0 / accounting.tlp_gbps(link)
+    wire_bytes * 8.0 / accounting.tlp_gbps(link)
 }

@@ -7,7 +7,7 @@
 use crate::profile::{Card, RootComplex};
 use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration};
 
-/// Greatest overhead of a TLP: a write with a 64-bit address and an ECRC.
+/// Greatest overhead of a TLP: a write with a 64-bit address and an ECRC; IDE adds its own.
 const TLP_OVERHEAD_BYTES: u32 = 28;
 
 /// The overhead that a link demands, and the part that its ports' times cover.
@@ -36,7 +36,8 @@ impl LinkOverhead {
         let uplink_stretch = root.uplink_stretch.max(skp_stretch);
         let downlink_stretch = root.downlink_stretch.max(skp_stretch);
         let dllp_share = DllpIntervals::limits(link).bytes_per_received_byte(link);
-        let longest_needs = f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES) * dllp_share;
+        let longest = link.mps.bytes() + TLP_OVERHEAD_BYTES + link.ide_bytes();
+        let longest_needs = f64::from(longest) * dllp_share;
         // Flits have fixed bytes for DLLPs.
         let own = |bytes| if link.flit_mode() { 0 } else { bytes };
         let uplink_dllp_bytes = own(card.uplink_dllp_bytes);

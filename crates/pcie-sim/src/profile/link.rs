@@ -45,6 +45,12 @@ pub struct Link {
     #[schemars(extend("x-left-out" = true))]
     #[schemars(extend("x-relief" = better(Who::Setting, [true, false])))]
     pub root_port_ecrc: Option<bool>,
+    /// Whether TLPs are encrypted (IDE): each carries 16 B more, a prefix (in flit mode an OHC-C) of 4 B and a MAC of 12 B
+    /// of its own; absent: no. MACs that TLPs share are not simulated; `pcielab model bandwidth --ide 8` has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = better(Who::Setting, [true, false])))]
+    pub ide: Option<bool>,
     /// Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
     /// tags; in flit mode 16384 with 14-bit tags, less those that are reserved.
     #[schemars(range(min = 1, max = 16384))]
@@ -147,6 +153,7 @@ impl Link {
             ecrc: self.ecrc,
             completion_ecrc: Some(self.root_port_ecrc == Some(true)),
             flit_mode: Some(self.flit),
+            ide_tlps: (self.ide == Some(true)).then_some(1),
         }
     }
 }

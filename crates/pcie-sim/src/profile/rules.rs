@@ -18,8 +18,10 @@ const CACHE_BYTES_MAX: u64 = 2 << 30;
 /// DDIO ways hold lines by number.
 const DDIO_BYTES_MAX: u64 = 1 << 30;
 const FLIT_GENERATION: u32 = 6;
-/// Greatest overhead of a TLP without flits: framing, sequence number, a header for 64 bits, ECRC and LCRC.
+/// Greatest overhead of a TLP without flits and IDE: framing, sequence number, a header for 64 bits, ECRC and LCRC.
 const LONGEST_OVERHEAD_BYTES: u32 = 28;
+/// IDE prefix and MAC of a TLP.
+const IDE_BYTES: u32 = 16;
 /// Longest stall over the time of service between two.
 const STALLED_MAX: f64 = 1000.0;
 /// Bytes that one posted data credit is for (PCI Express Base Specification, section 2.6.1).
@@ -40,7 +42,8 @@ impl Ruled for Link {
             let remedy = format!("generation {} runs in flit mode: set flit = true", self.generation);
             return Err(Refusal::of("flit", false, remedy));
         }
-        let longest = self.mps_bytes + LONGEST_OVERHEAD_BYTES;
+        let of_ide = if self.ide == Some(true) { IDE_BYTES } else { 0 };
+        let longest = self.mps_bytes + LONGEST_OVERHEAD_BYTES + of_ide;
         if let Some(bytes) = self.replay_buffer_bytes.filter(|bytes| *bytes < longest) {
             let remedy = format!("give {longest} or more: a TLP with mps_bytes of {}", self.mps_bytes);
             return Err(Refusal::of("replay_buffer_bytes", bytes, remedy));

@@ -25,6 +25,10 @@ fn reads_fill_the_downlink() {
             let machine = ideal(&[("link.ecrc", json!(of_device)), ("link.root_port_ecrc", json!(of_port))]);
             assert_close(random_ns(&machine, Operation::BwRd, size, 8192), expected, 2e-3);
         }
+        // Prefix and MAC of each completion; a request of 40 B still needs less than a byte of DLLPs.
+        let with_ide = expected + 16.0 * completions / BYTES_PER_NS;
+        let encrypted = ideal(&[("link.ide", json!(true))]);
+        assert_close(random_ns(&encrypted, Operation::BwRd, size, 8192), with_ide, 2e-3);
     }
 }
 
@@ -35,6 +39,9 @@ fn writes_fill_the_uplink() {
         let expected = (size as f64 + 24.0 * tlps) / BYTES_PER_NS;
         // The device's limit of a request per clock is a picosecond here.
         assert_close(random_ns(&machine, Operation::BwWr, size, 8192), expected, 2e-3);
+        let encrypted = ideal(&[("link.ide", json!(true))]);
+        let with_ide = expected + 16.0 * tlps / BYTES_PER_NS;
+        assert_close(random_ns(&encrypted, Operation::BwWr, size, 8192), with_ide, 2e-3);
     }
 }
 

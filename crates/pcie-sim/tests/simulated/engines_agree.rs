@@ -138,6 +138,7 @@ fn engines_agree_with_one_short_resource() {
         ("link.tags", json!(1)),
         ("link.tags", json!(768)),
         ("link.root_port_ecrc", json!(true)),
+        ("link.ide", json!(true)),
     ] {
         let machine = system("snb", &[(key, value.clone())]);
         for operation in OPERATIONS {

@@ -16,6 +16,7 @@ pub struct Filled {
     generation: u32,
     lanes: u32,
     flit: bool,
+    ide: bool,
     entry: &'static str,
     mps_bytes: u32,
     mrrs_bytes: u32,
@@ -33,6 +34,7 @@ impl Filled {
             generation,
             lanes: [1, 2, 4, 8, 16][pick(1, 5)],
             flit: generation >= 6 || pick(2, 2) == 1,
+            ide: pick(9, 3) == 0,
             entry: ["running", "next"][pick(3, 2)],
             mps_bytes: 128 << pick(4, 3),
             mrrs_bytes: 128 << pick(5, 4),
@@ -52,6 +54,7 @@ impl Filled {
             ("link.generation", json!(self.generation)),
             ("link.lanes", json!(self.lanes)),
             ("link.flit", json!(self.flit)),
+            ("link.ide", json!(self.ide)),
             ("link.flit_entry", json!(self.entry)),
             ("link.mps_bytes", json!(self.mps_bytes)),
             ("link.mrrs_bytes", json!(self.mrrs_bytes)),
@@ -77,7 +80,8 @@ impl Filled {
     /// Without flits, what the link carries with the whole bytes of DLLPs that its ports send, in Gb/s, for the
     /// addresses of the measured transactions.
     fn whole_dllps_gbps(&self) -> Option<f64> {
-        let parameters = LinkParameters::new(self.generation, self.lanes, self.mps_bytes, self.mrrs_bytes);
+        let plain = LinkParameters::new(self.generation, self.lanes, self.mps_bytes, self.mrrs_bytes);
+        let parameters = LinkParameters { ide_tlps: self.ide.then_some(1), ..plain };
         let link = LinkConfiguration::try_from(parameters).unwrap();
         let (lead, count) = self.counts();
         let test = self.test();

@@ -66,6 +66,7 @@ impl Link {
             ecrc: false,
             completion_ecrc: None,
             flit_mode: None,
+            ide_tlps: None,
         };
         let link = LinkConfiguration::try_from(parameters).unwrap();
         let model = Model::new(link, Accounting::Spec, Limits::default()).unwrap();

@@ -17,7 +17,7 @@ fn both_full_gbps(link: &LinkConfiguration, intervals: DllpIntervals) -> f64 {
 fn gigabytes(gbps: f64, kind: TlpKind, link: &LinkConfiguration, length: u32) -> f64 {
     let piece = Piece { address: 0, length };
     let bytes = Accounting::Spec.tlp_bytes(link, kind, piece);
-    (gbps / 8.0 * f64::from(length) / f64::from(bytes) * 100.0).round() / 100.0
+    (gbps / 8.0 * f64::from(length) / bytes * 100.0).round() / 100.0
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn flit_mode_charges_partial_double_words_in_requests_only() {
     let aligned = Piece { address: 4, length: 8 };
     let unaligned = Piece { address: 5, length: 7 };
     let bytes = |kind, piece| Accounting::Spec.tlp_bytes(&link, kind, piece);
-    assert_eq!(bytes(TlpKind::MemoryRead, unaligned), bytes(TlpKind::MemoryRead, aligned) + 4);
-    assert_eq!(bytes(TlpKind::MemoryWrite, unaligned), bytes(TlpKind::MemoryWrite, aligned) + 4);
+    assert_eq!(bytes(TlpKind::MemoryRead, unaligned), bytes(TlpKind::MemoryRead, aligned) + 4.0);
+    assert_eq!(bytes(TlpKind::MemoryWrite, unaligned), bytes(TlpKind::MemoryWrite, aligned) + 4.0);
     assert_eq!(bytes(TlpKind::CompletionWithData, unaligned), bytes(TlpKind::CompletionWithData, aligned));
 }
 

@@ -71,7 +71,8 @@ def _noted_link(run: Run) -> model.Link | None:
 def link_text(link: model.Link) -> str:
     """The link in words."""
     text = f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}"
-    return text + (", ECRC" if link.ecrc else "") + (", 32-bit addresses" if link.address_bits == 32 else "")
+    text += (", ECRC" if link.ecrc else "") + (", IDE" if link.ide_tlps else "")
+    return text + (", 32-bit addresses" if link.address_bits == 32 else "")
 
 
 def bounds_of_rows(run: Run, rows: Iterable[Mapping[Any, Any]]) -> list[TestBounds | None]:

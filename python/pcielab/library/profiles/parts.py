@@ -28,6 +28,10 @@ class Link(Part):
     root_port_ecrc: bool | None
     """Whether the root port appends an ECRC to its TLPs, completions above all (`CGenEn+` in the AER capability of
     the root port); absent: no."""
+    ide: bool | None
+    """Whether TLPs are encrypted (IDE): each carries 16 B more, a prefix (in flit mode an OHC-C) of 4 B and a MAC
+    of 12 B of its own; absent: no. MACs that TLPs share are not simulated; `pcielab model bandwidth --ide 8` has
+    them."""
     tags: int
     """Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags;
     in flit mode 16384 with 14-bit tags, less those that are reserved."""
