@@ -47,6 +47,7 @@ def test_lists_are_rows() -> None:
     assert {"hsw2620", "netfpga-hsw", "gen5-x16"} <= {row["name"] for row in systems}
     suites = rows("suites", "list")
     assert {row["name"]: row["tests"] for row in suites} == {
+        "accesses": "16",
         "chase": "30",
         "cpu": "108",
         "cuda": "281",

@@ -15,7 +15,7 @@ from pcielab.library.published_accesses import published_accesses
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 
 if TYPE_CHECKING:
-    from pcielab.model import Access, AccessTimes
+    from pcielab.model import Access, AccessTimes, BarProfile, CoreProfile
 
 _MEANINGS = {
     "uncached-store": "stores to uncached memory",
@@ -192,7 +192,7 @@ _SIMILAR = 4
 """Published sizes within this factor stand beside a row."""
 
 
-def _of_links(bar: "model.BarProfile") -> Iterator[dict[str, Cell]]:
+def _of_links(bar: "BarProfile") -> Iterator[dict[str, Cell]]:
     """What the usual core of each link reaches by each instruction, with a published figure where there is one."""
     from pcielab.library.cores import core_for
 
@@ -246,7 +246,7 @@ def _published(access: "Access", link: str, bar: str) -> str | None:
     return f"{nearest.value:g} {nearest.unit}, {nearest.id}"
 
 
-def _has(core: model.CoreProfile, instruction: str) -> bool:
+def _has(core: "CoreProfile", instruction: str) -> bool:
     """Whether a core has an instruction."""
     if instruction == "direct-store":
         return core.stores.direct_ns is not None

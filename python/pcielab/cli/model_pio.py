@@ -12,7 +12,6 @@ from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.library import shipped
-from pcielab.library.cores import core_for
 from pcielab.library.link import Link
 from pcielab.model.link import Accounting
 
@@ -113,6 +112,7 @@ def pio(
 
     `pcielab model pio --show loopback --profile exanic-2018 --messages 64,128,1500`
     """
+    from pcielab.library.cores import core_for
     from pcielab.library.profiles.read import own_sets
     from pcielab.model.message_questions import times_of_older_link
 
