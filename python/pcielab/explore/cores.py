@@ -12,7 +12,7 @@ from pcielab import _core
 from pcielab.errors import refusal
 from pcielab.library.cores import PRESENT_DAY, bar_for
 from pcielab.library.input_files import read_toml
-from pcielab.library.shipped import profile_files
+from pcielab.library.shipped import ProfileKind, profile_files
 from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 
 
@@ -48,7 +48,7 @@ def answered(asked: Any) -> list[Any]:
     return found
 
 
-_SIDES = ("core", "bar")
+_SIDES: tuple[ProfileKind, ...] = ("core", "bar")
 
 
 def _table(whole: dict[str, Any]) -> dict[str, Any]:

@@ -22,13 +22,13 @@ _VALUES = ("bandwidth_gbps", "median_ns")
 
 def uniform(frame: "pd.DataFrame", plan: Plan) -> "pd.DataFrame":
     """A table whose axes are of one kind each: where words and numbers meet, all are texts."""
-    mixed = {}
+    result = frame.copy()
     for column in dict.fromkeys(axis.column for axis in plan.axes):
         values = [value for value in frame[column] if value is not None]
         words = sum(isinstance(value, str) for value in values)
         if 0 < words < len(values):
-            mixed[column] = [_text(value) for value in frame[column]]
-    return frame.assign(**mixed)
+            result[column] = [_text(value) for value in frame[column]]
+    return result
 
 
 def _text(value: object) -> str | None:
