@@ -210,7 +210,11 @@ def _in_any_order(text: str, file: Path) -> str:
 
 def neutral(kind: Kind, text: str) -> str:
     for name in kind.names:
-        text = text.replace(other_name(name), name)
+        other = other_name(name)
+        text = text.replace(other, name)
+        # A text that is cut may end within the name.
+        for letters in range(2, len(name)):
+            text = text.replace(f"name {other[:letters]} ...", f"name {name[:letters]} ...")
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([+]00:00|Z| UTC)?", "TIME", text)
     return re.sub(r"data-[0-9a-f]{32}|view_[0-9a-f]{16}", "HASH", text)
 
