@@ -3,13 +3,18 @@
 import csv
 import json
 from statistics import median
+from typing import get_args
 
 import pytest
 
 from pcielab import model
+from pcielab.analysis.normal.access import STEPS as NAMED
 from pcielab.analysis.normal.published import Prediction, median_spread, predictions
+from pcielab.analysis.why.access import STEPS as REASONS
 from pcielab.library.cores import PRESENT_DAY, bar_for, core_for, load_bar, load_core, shipped_bars, shipped_cores
+from pcielab.library.figure_words import INSTRUCTIONS
 from pcielab.library.published_accesses import published_accesses
+from pcielab.model.answers import AccessBound, Instruction
 from shell import refuse, succeed
 
 FOUND = predictions()
@@ -17,6 +22,11 @@ FOUND = predictions()
 
 def rows(*arguments: str) -> list[dict[str, str]]:
     return list(csv.DictReader(succeed(*arguments, "--format", "csv").stdout.splitlines()))
+
+
+def test_every_instruction_and_every_bound_has_its_words() -> None:
+    assert tuple(INSTRUCTIONS) == get_args(Instruction)
+    assert REASONS.keys() == NAMED.keys() == set(get_args(AccessBound))
 
 
 @pytest.mark.parametrize("found", FOUND, ids=lambda found: found.row.id)

@@ -149,7 +149,7 @@ pub(crate) fn loss_of(
 /// Header, framing, ECRC and LCRC of the longest TLP.
 const TLP_OVERHEAD_BYTES: u32 = 28;
 
-/// Bandwidth of large transfers lost to replays, so many a second: after a bad TLP, all that may be unacknowledged is
+/// Bandwidth of large transfers that replays cost, by their rates: after a bad TLP, all that may be unacknowledged is
 /// sent again; after a timeout, the replay timer has run before. None in flit mode, where flits are sent again.
 pub(crate) fn loss_to_replays(
     now: &Use,

@@ -11,23 +11,13 @@ from pcielab.cli.completion import choice, profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.library import shipped
+from pcielab.library.figure_words import INSTRUCTIONS
 from pcielab.library.published_accesses import published_accesses
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 
 if TYPE_CHECKING:
     from pcielab.model import Access, AccessTimes, BarProfile, CoreProfile
 
-_MEANINGS = {
-    "uncached-store": "stores to uncached memory",
-    "combined-store": "stores to write-combining memory",
-    "direct-store": "stores of 64 B in one piece (MOVDIR64B)",
-    "enqueue-store": "stores that the device may decline (ENQCMD)",
-    "uncached-load": "loads, one at a time",
-    "streaming-load": "streaming loads from write-combining memory",
-    "read-modify-write": "a load and a store of its value",
-    "doorbell": "one uncached store that the device waits for",
-    "exchange": "a doorbell and the device's store back",
-}
 _ONE_STORE = ("doorbell", "exchange")
 
 
@@ -36,8 +26,8 @@ def mmio(
         list[str] | None,
         choice(
             "--instruction",
-            tuple(_MEANINGS),
-            f"{'; '.join(f'{word}: {text}' for word, text in _MEANINGS.items())}; repeatable",
+            tuple(INSTRUCTIONS),
+            f"{'; '.join(f'{word}: {text}' for word, text in INSTRUCTIONS.items())}; repeatable",
         ),
     ] = None,
     sizes: Annotated[
@@ -145,7 +135,7 @@ def mmio(
     )
     chosen = model.load_core(core or core_for(cpu, generation), own_sets("core", core_sets or (), "the core"))
     device_side = model.load_bar(bar or bar_for(device))
-    wanted = instructions or [word for word in _MEANINGS if _has(chosen, word)]
+    wanted = instructions or [word for word in INSTRUCTIONS if _has(chosen, word)]
     accesses = [
         model.Access(
             instruction=instruction,  # type: ignore[arg-type]

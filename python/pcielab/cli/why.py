@@ -96,7 +96,7 @@ def why(
     ] = None,
     mmio: Annotated[
         str | None,
-        choice("--mmio", INSTRUCTIONS, "Ask about loads or stores of a core; with --size, --gen, --lanes"),
+        choice("--mmio", tuple(INSTRUCTIONS), "Ask about loads or stores of a core; with --size, --gen, --lanes"),
     ] = None,
     cpu: Annotated[
         str | None,

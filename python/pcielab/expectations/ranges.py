@@ -162,7 +162,7 @@ class Ranges:
         return Range(lower, upper, sureness, ids, sites, basis)
 
     def margin(self, edge: str, sites: int) -> float:
-        """How far beyond the values of so many sites the range of a kind of edge reaches, as a share of them."""
+        """How far the range of a kind of edge reaches beyond the values of its sites, as a share of them."""
         return max(self._margin_of_one(edge) / sites, _LEAST_MARGIN)
 
     def _margin_of_one(self, edge: str) -> float:

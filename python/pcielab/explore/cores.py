@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from pcielab import _core
+from pcielab.analysis.why.access import STEPS
 from pcielab.errors import refusal
 from pcielab.library.cores import PRESENT_DAY, bar_for
 from pcielab.library.input_files import read_toml
@@ -27,6 +28,7 @@ def setting() -> dict[str, Any]:
     generation = max(PRESENT_DAY)
     return {
         **shipped_sides(),
+        "because": STEPS,
         "first": {"core": PRESENT_DAY[generation], "bar": bar_for(None), "generation": generation},
         "link": {"mps_bytes": USUAL_MPS_BYTES, "mrrs_bytes": USUAL_MRRS_BYTES},
     }

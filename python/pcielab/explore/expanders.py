@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcielab import _core
+from pcielab.analysis.why.expander import FULL
 from pcielab.errors import refusal
 from pcielab.library.input_files import read_toml
 from pcielab.library.shipped import profile_files
@@ -16,6 +17,11 @@ from pcielab.library.shipped import profile_files
 def shipped_expanders() -> dict[str, dict[str, Any]]:
     """The tables of the shipped files by name."""
     return {name: read_toml(path) for name, path in profile_files("expander").items()}
+
+
+def setting() -> dict[str, Any]:
+    """What the page needs first: the shipped expanders, and what each bound means."""
+    return {"shipped": shipped_expanders(), "because": FULL}
 
 
 def answered(asked: Any) -> list[Any]:

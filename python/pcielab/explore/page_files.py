@@ -30,7 +30,7 @@ def setting_of(systems: Systems) -> dict[str, Any]:
         "bounds": BOUND_COLOURS,
         **curve_values(),
         "normal": normal.words(),
-        "expanders": expanders.shipped_expanders(),
+        "expanders": expanders.setting(),
         "cores": cores.setting(),
     }
 

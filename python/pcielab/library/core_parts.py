@@ -10,7 +10,7 @@ from pcielab.library.profiles.values import InFile, Values
 
 
 class Between(Values):
-    """A value, and the interval in which sources and machines place it."""
+    """A value, with the interval that sources and machines leave."""
 
     least: float
     """The least."""

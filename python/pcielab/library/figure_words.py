@@ -36,18 +36,18 @@ STATES: Mapping[str, str] = {
     "idle-core": "the core sleeps in its deepest idle state",
 }
 """What `--state` may be: conditions that the asker knows."""
-INSTRUCTIONS = (
-    "uncached-store",
-    "combined-store",
-    "direct-store",
-    "enqueue-store",
-    "uncached-load",
-    "streaming-load",
-    "read-modify-write",
-    "doorbell",
-    "exchange",
-)
-"""What a core does with a device's BAR, by instruction."""
+INSTRUCTIONS: Mapping[str, str] = {
+    "uncached-store": "stores to uncached memory",
+    "combined-store": "stores to write-combining memory",
+    "direct-store": "stores of 64 B in one piece (MOVDIR64B)",
+    "enqueue-store": "stores that the device may decline (ENQCMD)",
+    "uncached-load": "loads, one at a time",
+    "streaming-load": "streaming loads from write-combining memory",
+    "read-modify-write": "a load and a store of its value",
+    "doorbell": "one uncached store that the device waits for",
+    "exchange": "a doorbell and the device's store back",
+}
+"""What a core does with a device's BAR, and its meaning."""
 ACCESSES = ("store", "load", "doorbell")
 """Words of `--what` that a core does with a device's BAR."""
 MEMORY_TYPES: Mapping[str, str] = {

@@ -315,7 +315,7 @@ class InterleavedRates(_Answer):
 
 
 class Between(_Answer):
-    """A value, and the interval in which sources and machines place it."""
+    """A value, with the interval that sources and machines leave."""
 
     least: float
     """The least."""

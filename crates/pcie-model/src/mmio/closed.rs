@@ -224,7 +224,9 @@ impl At<'_> {
             (AccessBound::RoundTrip, round_trip / f64::from(access.cores)),
             (AccessBound::WireDownstream, wire),
         ];
-        Self::rated(core_ns, core_ns, 64.0, costs)
+        // A command has 64 B; an access of fewer bytes is one command.
+        let bytes = access.size_bytes.min(64) as f64;
+        Self::rated(core_ns, core_ns, bytes, costs)
     }
 
     /// Loads one after the other, each with a store behind it if its value is `stored`.

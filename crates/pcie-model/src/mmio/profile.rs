@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A line of a cache, and a write-combining buffer.
 pub const LINE_BYTES: u32 = 64;
 
-/// A value, and the interval in which sources and machines place it.
+/// A value, with the interval that sources and machines leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Between {

@@ -128,6 +128,16 @@ fn uncached_stores_take_as_long_whatever_their_width() {
 }
 
 #[test]
+fn a_short_command_moves_its_own_bytes() {
+    let mut mmio = on(5, 16);
+    mmio.core.loads.enqueues = true;
+    let times = |size| mmio.times(&Access::of(Instruction::EnqueueStore, size)).unwrap();
+    close(times(8).gbytes_per_s.usual, 8.0 / times(8).core_ns.usual, 1e-9);
+    close(times(64).gbytes_per_s.usual, 8.0 * times(8).gbytes_per_s.usual, 1e-9);
+    close(times(4096).gbytes_per_s.usual, times(64).gbytes_per_s.usual, 1e-9);
+}
+
+#[test]
 fn a_switch_costs_a_load_two_hops_and_a_stream_of_stores_nothing() {
     let mmio = on(4, 16);
     let with = |instruction, size, switches| {

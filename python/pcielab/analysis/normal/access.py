@@ -21,7 +21,7 @@ _TOLERANCE = 0.15
 _PRESENT_GENERATION = 5
 _LARGE_BYTES = 1 << 20
 _LINE_BYTES = 64
-_STEPS = {
+STEPS = {
     "core-stores": "the core's stores",
     "fill-buffers": "its write-combining buffers",
     "uncached-stores": "uncached stores, one at a time",
@@ -32,6 +32,7 @@ _STEPS = {
     "round-trip": "round trips, one at a time",
     "streaming-lines": "lines of streaming loads in flight",
 }
+"""What limits a rate, by the bound of the closed form."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def judge_access(question: Question) -> Normal:
     usual = expected.usual
     text = question.value.text
     given = f"{digits(question.value.number)} {question.value.unit}".strip()
-    step = _STEPS[times.bound]
+    step = STEPS[times.bound]
     who = f"{core.name} to {bar.name} on {link.generation and f'Gen{link.generation} x{link.lanes}'}"
     sentences = [
         f"{_named(access)} take{'' if access.instruction.endswith('s') else 's'} {text(usual)} usually, "
@@ -163,7 +164,7 @@ def _bounds(question: Question, times: model.AccessTimes, expected: _Expected) -
     if question.is_time:
         because = f"{times.tlps} TLP{'s' if times.tlps != 1 else ''} of {times.width_bytes} B or less"
         return [Bound("access", expected.usual, because)]
-    return [Bound(name, rate, _STEPS[name]) for name, rate in times.ceilings.items()]
+    return [Bound(name, rate, STEPS[name]) for name, rate in times.ceilings.items()]
 
 
 def _alike(one: int, other: int) -> bool:

@@ -16,7 +16,7 @@ _SHOWN = 6
 _LEAST_GAIN_PERCENT = 1.0
 _LINE_BYTES = 64
 _TOLERANCE = 0.15
-_STEPS = {
+STEPS = {
     "core-stores": "the core binds: it makes its stores one after the other",
     "fill-buffers": "the core's write-combining buffers bind: each is free again only when the host took its line",
     "uncached-stores": "uncached stores bind: each leaves the core before the next",
@@ -25,8 +25,9 @@ _STEPS = {
     "posted-credits": "the device's room for stores binds",
     "device-drain": "the device binds: it takes stores at its own rate",
     "round-trip": "the round trip binds: one load is in flight",
-    "streaming-lines": "the core's buffers bind: so many lines are in flight, each for a round trip",
+    "streaming-lines": "the core's buffers bind: each holds a line for a round trip",
 }
+"""What binds, by the bound of the closed form."""
 
 
 def why_access(
@@ -49,7 +50,7 @@ def why_access(
     size = byte_size(access.size_bytes)
     question = f"{access.instruction} of {size}, {core.name} to {bar.name}, Gen{link.generation} x{link.lanes}"
     rate = f"{digits(access.size_bytes / value)} GB/s"
-    sentences = [f"{size} take {time_text(value)}, {rate}: {_STEPS[times.bound]}."]
+    sentences = [f"{size} take {time_text(value)}, {rate}: {STEPS[times.bound]}."]
     sure = _certainty(times.core_ns, measured_ns)
     sentences.append(sure.sentence)
     if best is not None:

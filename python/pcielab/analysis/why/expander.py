@@ -22,13 +22,14 @@ _LINE_BYTES = 64
 _ABOVE, _BINDS, _LEAST_GAIN_PERCENT = 1.005, 0.95, 1.0
 _SHOWN = 5
 _SPEEDS = (3200, 4800, 5600, 6400, 7200, 8000, 8800)
-_FULL = {
+FULL = {
     "slots-to-memory": "the flits to memory are full, with the data of writes",
     "slots-from-memory": "the flits from memory are full, with the data of reads",
     "memory-bus": "the memory's bus is full",
     "memory-banks": "the memory's banks are all busy",
     "lines-in-flight": "the cores' fill buffers are all in use",
 }
+"""What binds, by the bound of the closed form."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _first(question: LinesQuestion, rates: "ExpanderRates", share: float | None)
     mix = f"{100 * question.read_share:.3g} % reads"
     peak = digits(rates.peak_gbytes_per_s)
     if share is None:
-        return f"{rates.bound} binds at {peak} GB/s with {mix}: {_FULL[rates.bound]}."
+        return f"{rates.bound} binds at {peak} GB/s with {mix}: {FULL[rates.bound]}."
     value = digits(question.gbytes_per_s or 0.0)
     if share > _ABOVE:
         return (
@@ -183,4 +184,4 @@ def _steps(profile: "ExpanderProfile") -> Iterator[tuple[str, dict[str, Any], st
 def _rows(ceilings: Sequence[tuple[str, float]], value: float | None) -> Iterator[dict[str, Cell]]:
     for name, rate in ceilings:
         ratio = None if value is None else 100 * value / rate
-        yield {"bound": name, "allows_gbytes_per_s": rate, "share_percent": ratio, "because": _FULL[name]}
+        yield {"bound": name, "allows_gbytes_per_s": rate, "share_percent": ratio, "because": FULL[name]}

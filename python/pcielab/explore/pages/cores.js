@@ -7,17 +7,6 @@ const byId = (id) => document.getElementById(id);
 const WORDS = ["instruction", "bound", "because"];
 const HEADS = { instruction: "instruction", gbytes_per_s: "GB/s", least: "least", most: "most", core_ns: "core (ns)", core_ns_least: "least (ns)", core_ns_most: "most (ns)", done_ns: "done (ns)", bound: "bound", because: "because" };
 const ROWS = Object.entries(HEADS).map(([key, head]) => ({ key, head, kind: WORDS.includes(key) ? "name" : "value" }));
-const BECAUSE = {
-  "core-stores": "the core makes no more stores",
-  "fill-buffers": "write-combining buffers wait to be freed",
-  "uncached-stores": "they leave one at a time",
-  "wire-downstream": "the link to the device is full",
-  "wire-upstream": "the link to the host is full",
-  "posted-credits": "the device has no room for more stores",
-  "device-drain": "the device takes no more",
-  "round-trip": "round trips, one at a time",
-  "streaming-lines": "as many lines as the core holds are in flight",
-};
 // One store each, of at most a line.
 const SINGLE = ["doorbell", "exchange"], LINE_BYTES = 64;
 const ANY_SIZE = ["uncached-store", "combined-store", "direct-store", "enqueue-store", "uncached-load", "streaming-load", "read-modify-write"];
@@ -47,7 +36,7 @@ const command = () => {
 
 // An answer as a row of the command.
 const row = ({ instruction, size_bytes, gbytes_per_s, core_ns, done_ns, bound }) => ({
-  instruction, size_bytes, bound, because: BECAUSE[bound] ?? "", done_ns: done_ns.usual,
+  instruction, size_bytes, bound, because: found.cores.because[bound], done_ns: done_ns.usual,
   gbytes_per_s: gbytes_per_s.usual, least: gbytes_per_s.least, most: gbytes_per_s.most,
   core_ns: core_ns.usual, core_ns_least: core_ns.least, core_ns_most: core_ns.most,
 });

@@ -7,12 +7,6 @@ const byId = (id) => document.getElementById(id);
 const columns = (heads) => Object.entries(heads).map(([key, head]) => ({ key, head, kind: typeof head === "string" && key !== "bound" ? "value" : "name" }));
 const BOUNDS = columns({ bound: "bound", gbytes_per_s: "GB/s" });
 const LOADS = columns({ load: "load", gbytes_per_s: "GB/s", read_latency_ns: "read (ns)", to_memory_wait_ns: "slots to memory (ns)", bank_wait_ns: "bank (ns)", bus_wait_ns: "bus (ns)", from_memory_wait_ns: "slots from memory (ns)" });
-const BECAUSE = {
-  "slots-to-memory": "The flits to memory are full, with the data of writes: more reads, or a faster link, move more.",
-  "slots-from-memory": "The flits from memory are full, with the data of reads: more writes, or a faster link, move more.",
-  "memory-bus": "The memory's bus is full: another channel, or faster memory, moves more.",
-  "memory-banks": "The memory's banks are all busy: another channel or rank moves more.",
-};
 const SHOWN = [0, 0.25, 0.5, 0.75, 0.9], STEPS = 98, LATER_MS = 150, ERRORS = 1;
 const CURVE = Array.from({ length: STEPS + 1 }, (_, step) => step / 100);
 // Its flits have 256 B from this generation on.
@@ -21,7 +15,7 @@ const FLIT_MODE = 6;
 const form = byId("question");
 let found, latest, waiting, asked = 0;
 
-const shippedOf = (name) => found.expanders[name];
+const shippedOf = (name) => found.expanders.shipped[name];
 const value = (name) => form.elements[name].value;
 const usual = () => {
   const { link, memory } = shippedOf(value("expander"));
@@ -66,7 +60,7 @@ const show = async () => {
     latest = got;
     showProblem(null);
     byId("peak").textContent = `${got.peak_gbytes_per_s.toFixed(2)} GB/s: ${got.bound}`;
-    byId("because").textContent = BECAUSE[got.bound] ?? "";
+    byId("because").textContent = `What binds: ${found.expanders.because[got.bound]}.`;
     fill(byId("bounds"), BOUNDS, Object.entries(got.ceilings).map(([bound, gbytes_per_s]) => ({ bound, gbytes_per_s })));
     fill(byId("loads"), LOADS, got.loads.filter(({ load }) => SHOWN.includes(load)));
     byId("command").textContent = command();
@@ -83,7 +77,7 @@ const start = async () => {
   const root = document.documentElement.dataset.backEnd === "workers" ? "." : "";
   listenForFiles((own) => location.assign(root + pageOf(own)));
   found = await setting();
-  for (const [name, { title }] of Object.entries(found.expanders)) form.elements.expander.append(element("option", { value: name, textContent: name, title }));
+  for (const [name, { title }] of Object.entries(found.expanders.shipped)) form.elements.expander.append(element("option", { value: name, textContent: name, title }));
   const given = new URLSearchParams(location.search);
   if (given.has("expander")) form.elements.expander.value = given.get("expander");
   for (const [name, number] of Object.entries(usual())) form.elements[name].value = number;

@@ -167,7 +167,7 @@ const ASKS = {
   },
   expander: async ({ name, changes, ...question }) => {
     const { expanders } = await shippedSetting();
-    return curves.ask("expander", { ...question, expander: { name, changes, shipped: { expander: expanders } } });
+    return curves.ask("expander", { ...question, expander: { name, changes, shipped: { expander: expanders.shipped } } });
   },
   accesses: async ({ core, bar, ...question }) => {
     const { cores } = await shippedSetting();
