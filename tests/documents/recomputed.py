@@ -127,6 +127,13 @@ def long_messages() -> list[str]:
     return [f"{stores:.1f}", f"{100 * stores / descriptors:.0f}"]
 
 
+def inline_send() -> list[str]:
+    """Time that a message of 64 B saves inside its descriptor, ns."""
+    ask = ("model", "pio", "--profile", "skylake-2017", "--messages", "64")
+    apart, inline = (answer(*ask, *more)[2]["latency_ns"] for more in ((), ("--inline", "256")))
+    return [f"{apart - inline:.0f}"]
+
+
 def message_of_64_bytes() -> list[str]:
     """Latencies by stores and by descriptors, ns, and what stores save, percent."""
     stores, descriptors = (
@@ -204,6 +211,7 @@ RECOMPUTED: dict[str, Callable[[], list[str]]] = {
         crossings,
         long_messages,
         message_of_64_bytes,
+        inline_send,
         evictions_and_locks,
         mixed_connections,
         one_outstanding,

@@ -166,12 +166,17 @@ impl Sending<'_> {
             ("doorbell", 0.0),
             ("descriptor-request", after_doorbell(|message| message.descriptor_request)),
             ("descriptor", after_doorbell(|message| message.descriptor)),
-            ("payload-request", after_doorbell(|message| message.payload_request)),
+        ];
+        let is_inline = messages.iter().all(DescriptorMessage::is_inline);
+        if !is_inline {
+            steps_ns.push(("payload-request", after_doorbell(|message| message.payload_request)));
+        }
+        steps_ns.extend([
             ("payload", after_doorbell(|message| message.payload)),
             ("received", after_doorbell(|message| message.received)),
             ("written-back", after_doorbell(|message| message.written_back)),
-        ];
-        if let Some(answers) = self.profile.answers {
+        ]);
+        if let Some(answers) = self.profile.answers.filter(|_| !is_inline) {
             let (device_ns, root_ns) = (answers.descriptor_acknowledged_ns, answers.request_acknowledged_ns);
             steps_ns.extend([
                 ("doorbell-acknowledged", after_doorbell(|message| message.doorbell_left) + device_ns),

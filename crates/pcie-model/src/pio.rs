@@ -51,8 +51,8 @@ pub struct Messages {
     pub descriptors: Sending,
     /// When the descriptor's completion starts, after the doorbell.
     pub descriptor_ns: f64,
-    /// When the payload is requested, after the doorbell.
-    pub payload_request_ns: f64,
+    /// When the payload is requested, after the doorbell; `None` if the descriptor carries it.
+    pub payload_request_ns: Option<f64>,
     /// Share of descriptors, write-backs and doorbells in all bytes of TLPs of descriptor DMA, both
     /// directions.
     pub control_share: f64,
@@ -100,7 +100,7 @@ impl Model {
             write_combined: ask.write_combined(flushes)?,
             descriptors,
             descriptor_ns: steps.descriptor_ns,
-            payload_request_ns: steps.payload_request_ns,
+            payload_request_ns: (ask.inline_bytes() == 0).then_some(steps.payload_request_ns),
             control_share,
         })
     }
@@ -206,20 +206,30 @@ impl<'a> Question<'a> {
         })
     }
 
+    /// Bytes of the message that its descriptor carries.
+    fn inline_bytes(&self) -> u64 {
+        self.profile.descriptors.inline_bytes_of(self.layout.frame_bytes)
+    }
+
     /// Descriptor DMA, and the share of descriptors, write-backs and doorbells in its bytes.
     fn descriptors(&self) -> Result<(Sending, f64), Refusal> {
         let (link, accounting) = (&self.model.link, self.model.accounting);
         let path = &self.profile.descriptors;
-        let batch = path.messages_per_doorbell;
-        let once_a_batch = 1.0 / f64::from(batch);
-        let length = |bytes: u32| u64::from(bytes) * u64::from(batch);
+        let (batch, inline_bytes) = (u64::from(path.messages_per_doorbell), self.inline_bytes());
+        let once_a_batch = 1.0 / batch as f64;
+        let descriptors_bytes = (u64::from(path.descriptor_bytes) + inline_bytes) * batch;
+        let payload_bytes = if inline_bytes > 0 { 0 } else { self.layout.frame_bytes };
         let control = (Load::mmio_write(link, accounting, 0, u64::from(path.doorbell_bytes))
-            + Load::dma_read(link, accounting, 0, length(path.descriptor_bytes))
-            + Load::dma_write(link, accounting, 0, length(path.write_back_bytes)))
+            + Load::dma_read(link, accounting, 0, descriptors_bytes)
+            + Load::dma_write(link, accounting, 0, u64::from(path.write_back_bytes) * batch))
             * once_a_batch;
+        // A batch that is written back at once has one interrupt at most.
         let interrupt = Load::message(link, accounting, 0, u64::from(path.interrupt_bytes))
-            * (1.0 / f64::from(path.messages_per_interrupt));
-        let payload = Load::dma_read(link, accounting, 0, self.layout.frame_bytes);
+            * once_a_batch.min(1.0 / f64::from(path.messages_per_interrupt));
+        let payload = match payload_bytes {
+            0 => Load::default(),
+            bytes => Load::dma_read(link, accounting, 0, bytes),
+        };
         let all = control + interrupt + payload;
         let latency_ns = self.descriptor_steps().payload_ns;
         let in_flight = f64::from(path.messages_in_flight);
@@ -228,19 +238,21 @@ impl<'a> Question<'a> {
         let both_ways = |load: &Load| load.upstream_bytes + load.downstream_bytes;
         let data_bytes = f64::from(path.doorbell_bytes) * once_a_batch
             + f64::from(path.descriptor_bytes)
-            + self.layout.frame_bytes as f64;
+            + (inline_bytes + payload_bytes) as f64;
         let sending = Sending {
             downstream_tlps: once_a_batch
-                + self.completions(length(path.descriptor_bytes)) * once_a_batch
-                + self.completions(self.layout.frame_bytes),
+                + self.completions(descriptors_bytes) * once_a_batch
+                + self.completions(payload_bytes),
             downstream_bytes: all.downstream_bytes,
             upstream_bytes: all.upstream_bytes,
             wire_efficiency: data_bytes / all.downstream_bytes,
             latency_ns,
-            cpu_ns: path.cpu_ns,
+            // The core copies an inline message into its descriptor.
+            cpu_ns: path.cpu_ns + self.profile.core.fill_ns * inline_bytes.div_ceil(BUFFER_BYTES) as f64,
             bandwidth: Answer::from_costs(costs_ns, self.payload_bytes).ok_or_else(no_steps)?,
         };
-        Ok((sending, both_ways(&control) / both_ways(&all)))
+        // The message itself is no control, even inside its descriptor.
+        Ok((sending, (both_ways(&control) - inline_bytes as f64) / both_ways(&all)))
     }
 
     /// TLPs that answer a read of `bytes`.
@@ -265,9 +277,15 @@ impl<'a> Question<'a> {
             descriptor_ns + wire_ns(TlpKind::CompletionWithData, batch) + self.times.parse_ns;
         let read_bytes =
             |bytes| Load::dma_read(&self.model.link, self.model.accounting, 0, bytes).downstream_bytes;
-        let measured_bytes = u64::from(path.measured_payload_bytes + self.profile.header_bytes);
-        let longer_bytes = read_bytes(self.layout.frame_bytes) - read_bytes(measured_bytes);
-        let payload_ns = payload_request_ns + request_ns + self.times.read_ns + self.wire_ns(longer_bytes);
+        let inline_bytes = self.inline_bytes();
+        let payload_ns = if inline_bytes > 0 {
+            let longer = u64::from(batch) + inline_bytes * u64::from(path.messages_per_doorbell);
+            descriptor_ns + self.wire_ns(read_bytes(longer) - read_bytes(u64::from(batch)))
+        } else {
+            let measured_bytes = u64::from(path.measured_payload_bytes + self.profile.header_bytes);
+            let longer_bytes = read_bytes(self.layout.frame_bytes) - read_bytes(measured_bytes);
+            payload_request_ns + request_ns + self.times.read_ns + self.wire_ns(longer_bytes)
+        };
         Steps { descriptor_ns, payload_request_ns, payload_ns }
     }
 }

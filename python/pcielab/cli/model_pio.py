@@ -85,6 +85,16 @@ def pio(
             "--batch", "Messages that share a doorbell, a read of descriptors and a write-back.", "Machine", 256
         ),
     ] = None,
+    inline_bytes: Annotated[
+        int | None,
+        _option(
+            "--inline",
+            "Bytes, headers included, up to which a message is part of its descriptor (inline send): the device "
+            "reads both at once.",
+            "Machine",
+            1024,
+        ),
+    ] = None,
     generation: Annotated[int | None, link_option("generation")] = None,
     lanes: Annotated[int | None, link_option("lanes")] = None,
     mps_bytes: Annotated[int | None, link_option("mps_bytes")] = None,
@@ -110,6 +120,8 @@ def pio(
 
     `pcielab model pio --batch 32 --show crossings`
 
+    `pcielab model pio --inline 256 --messages 64,200,400`
+
     `pcielab model pio --show loopback --profile exanic-2018 --messages 64,128,1500`
     """
     from pcielab.library.cores import core_for
@@ -119,6 +131,7 @@ def pio(
     own = {
         "core.write_combining_buffers": buffers,
         "descriptors.messages_in_flight": in_flight,
+        "descriptors.inline_bytes": inline_bytes,
     }
     name = profile or core_for(None, generation or _PRESENT_GENERATION)
     chosen = model.load_message_profile(name, own_sets("messages", sets or (), "the messages of --profile"))
@@ -247,4 +260,5 @@ def _steps(answer: "Messages") -> list[dict[str, Cell]]:
     return [
         {"payload_bytes": answer.payload_bytes, "way": way, "step": step, "at_ns": at_ns}
         for way, step, at_ns in steps
+        if at_ns is not None
     ]

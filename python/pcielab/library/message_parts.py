@@ -62,6 +62,9 @@ class DescriptorPath(Values):
     """Messages that share one interrupt."""
     messages_in_flight: int
     """Messages in flight at once, from doorbell to payload."""
+    inline_bytes: int | None
+    """Messages of at most this many bytes, headers included, are part of their descriptor (inline sends): the
+    device reads both at once; absent: none."""
     descriptor_ns: float
     """From the doorbell to the descriptor's completion, packet start to packet start."""
     payload_request_ns: float

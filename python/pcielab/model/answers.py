@@ -405,8 +405,8 @@ class Messages(_Answer):
     """By descriptor DMA."""
     descriptor_ns: float
     """When the descriptor's completion starts, after the doorbell."""
-    payload_request_ns: float
-    """When the payload is requested, after the doorbell."""
+    payload_request_ns: float | None
+    """When the payload is requested, after the doorbell; `None` if the descriptor carries it."""
     control_share: float
     """Share of descriptors, write-backs and doorbells in all bytes of TLPs of descriptor DMA, both directions."""
 

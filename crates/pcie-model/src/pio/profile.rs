@@ -160,6 +160,11 @@ pub struct DescriptorPath {
     /// Messages in flight at once, from doorbell to payload.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_in_flight: u32,
+    /// Messages of at most this many bytes, headers included, are part of their descriptor (inline sends): the
+    /// device reads both at once; absent: none.
+    #[schemars(range(min = 1, max = INLINE_BYTES_MAX))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_bytes: Option<u32>,
     /// From the doorbell to the descriptor's completion, packet start to packet start.
     #[schemars(with = "Duration")]
     pub descriptor_ns: f64,
@@ -175,6 +180,15 @@ pub struct DescriptorPath {
     /// Core time for a message: the descriptor, the fence behind it, the doorbell.
     #[schemars(with = "Duration")]
     pub cpu_ns: f64,
+}
+
+impl DescriptorPath {
+    /// Bytes of a message that its descriptor carries: whole words of a frame that is sent inline, else 0.
+    #[must_use]
+    pub fn inline_bytes_of(&self, frame_bytes: u64) -> u64 {
+        let is_inline = self.inline_bytes.is_some_and(|most| frame_bytes <= u64::from(most));
+        if is_inline { frame_bytes.next_multiple_of(WORD_BYTES) } else { 0 }
+    }
 }
 
 /// Traffic back to the host: acknowledgements, and messages by stores that the device loops back.
@@ -385,6 +399,8 @@ impl MessageProfile {
 }
 
 const COUNT_MAX: u32 = 4096;
+/// Drivers put up to some hundred bytes into a descriptor; the longest descriptors have 1 KiB.
+const INLINE_BYTES_MAX: u32 = 1024;
 const HEADER_BYTES_MAX: u64 = 1024;
 const BATCH_BYTES_MAX: u64 = 16 << 10;
 const QUEUE_BYTES_MAX: u64 = 64 << 20;

@@ -52,11 +52,29 @@ fn traced_ping_takes_the_times_of_table_1() {
     let ping = ask(64);
     close(ping.write_combined.latency_ns, 232.0);
     close(ping.descriptor_ns, 832.0);
-    close(ping.payload_request_ns, 1504.0);
+    close(ping.payload_request_ns.unwrap(), 1504.0);
     close(ping.descriptors.latency_ns, 1736.0);
     let saved = 1.0 - ping.write_combined.latency_ns / ping.descriptors.latency_ns;
     assert_eq!(format!("{:.1}", 100.0 * saved), "86.6");
     close(ask(20).write_combined.latency_ns, 108.0);
+}
+
+#[test]
+fn a_message_in_its_descriptor_saves_the_second_read() {
+    let mut inline = kpio();
+    inline.descriptors.inline_bytes = Some(100);
+    let model = kpio_model();
+    let (apart, within) = (ask(64), model.messages(&inline, 64, 0).unwrap());
+    // 104 B with 16 B of descriptor: one completion of 120 B instead of two of 16 and 100 B. One request of 24 B
+    // and one header of 20 B less, 4 B of padding more.
+    let bytes = |sending: &Sending| sending.upstream_bytes + sending.downstream_bytes;
+    close(bytes(&apart.descriptors) - bytes(&within.descriptors), 24.0 + 20.0 - 4.0);
+    assert_eq!(within.payload_request_ns, None);
+    // 104 B more at 1 B a ns, with 4 B of SKP after each 1,534.
+    close(within.descriptors.latency_ns, 832.0 + 104.0 * 1538.0 / 1534.0);
+    close(within.descriptors.cpu_ns - apart.descriptors.cpu_ns, 2.0 * 3.2);
+    let longer = model.messages(&inline, 65, 0).unwrap();
+    assert_eq!(longer, model.messages(&kpio(), 65, 0).unwrap());
 }
 
 #[test]

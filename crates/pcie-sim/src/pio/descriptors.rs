@@ -1,6 +1,7 @@
 //! The event loop of messages by descriptor DMA: doorbell, descriptor, payload, write-back, interrupt.
 //!
-//! A doorbell, a descriptor read and a write-back serve a group of messages. Each core has a descriptor
+//! A doorbell, a descriptor read and a write-back serve a group of messages; short messages may be part of their
+//! descriptors (inline). Each core has a descriptor
 //! queue, or all share one and its lock. The limit of messages in flight bounds the concurrent groups of a
 //! queue.
 
@@ -27,7 +28,7 @@ pub struct DescriptorMessage {
     pub descriptor: Picoseconds,
     /// Its end.
     pub descriptor_left: Picoseconds,
-    /// The start of the first request of the payload.
+    /// The start of the first request of the payload; zero for a message inside its descriptor.
     pub payload_request: Picoseconds,
     /// Its end.
     pub payload_request_left: Picoseconds,
@@ -39,6 +40,14 @@ pub struct DescriptorMessage {
     pub written_back: Picoseconds,
 }
 
+impl DescriptorMessage {
+    /// Whether its descriptor carried it.
+    #[must_use]
+    pub fn is_inline(&self) -> bool {
+        self.payload_request == Picoseconds::ZERO
+    }
+}
+
 /// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescriptorsOutcome {
@@ -46,11 +55,13 @@ pub struct DescriptorsOutcome {
     pub messages: Vec<DescriptorMessage>,
     /// Serialisation time of the payload of the profile's measured message.
     pub measured_payload: Picoseconds,
+    /// Serialisation time of a batch of descriptors without messages in them.
+    pub bare_descriptors: Picoseconds,
     /// Bytes of TLPs to the device.
     pub downstream_bytes: u64,
     /// Bytes of TLPs to the host.
     pub upstream_bytes: u64,
-    /// Bytes of doorbells, descriptors and write-backs among both.
+    /// Bytes of doorbells, descriptors and write-backs among both, without the messages in descriptors.
     pub control_bytes: u64,
     /// Until the last message was written back.
     pub elapsed: Picoseconds,
@@ -58,10 +69,11 @@ pub struct DescriptorsOutcome {
 
 impl DescriptorsOutcome {
     /// Latency as in the source: from the doorbell to the start of the payload's completion, for the measured
-    /// message. A longer payload adds its extra serialisation time.
+    /// message. A longer payload adds its extra serialisation time, and so does a message inside its descriptor.
     #[must_use]
     pub fn latency(&self, message: &DescriptorMessage) -> Picoseconds {
-        (message.received - message.doorbell).since(self.measured_payload)
+        let counted = if message.is_inline() { self.bare_descriptors } else { self.measured_payload };
+        (message.received - message.doorbell).since(counted)
     }
 }
 
@@ -194,7 +206,11 @@ impl<'a> DescriptorsRun<'a> {
             to_ring: vec![VecDeque::new(); queues],
             room: vec![(path.messages_in_flight / path.messages_per_doorbell).max(1); queues],
             outcome: DescriptorsOutcome {
-                measured_payload: measured_payload(machine),
+                measured_payload: read_time(machine, measured_bytes(machine)),
+                bare_descriptors: read_time(
+                    machine,
+                    u64::from(path.descriptor_bytes * path.messages_per_doorbell),
+                ),
                 ..DescriptorsOutcome::default()
             },
         }
@@ -270,11 +286,19 @@ impl<'a> DescriptorsRun<'a> {
             Event::Ring(group) => self.ring(group),
             Event::ReadDescriptors(group) => {
                 let bytes = u64::from(self.path.descriptor_bytes) * self.group(group).len() as u64;
-                self.read(group, None, u64::from(group) * 64 % PAYLOAD_OFFSET, bytes);
+                let inline_bytes = self.inline_bytes(group);
+                // Descriptors that carry messages take whole slots of 64 B.
+                let slot_bytes =
+                    if inline_bytes > 0 { (bytes + inline_bytes).next_multiple_of(64) } else { 64 };
+                let offset = u64::from(group) * slot_bytes % PAYLOAD_OFFSET;
+                self.read(group, None, offset, bytes + inline_bytes);
             }
             Event::ReadPayloads(group) => {
                 for message in self.group(group) {
-                    self.read(group, Some(message), PAYLOAD_OFFSET, self.to_come[message as usize]);
+                    match self.to_come[message as usize] {
+                        0 => {}
+                        bytes => self.read(group, Some(message), PAYLOAD_OFFSET, bytes),
+                    }
                 }
             }
             Event::Request(request) => {
@@ -409,13 +433,34 @@ impl<'a> DescriptorsRun<'a> {
                 debug_assert!(open.requests > 0, "unrequested descriptors arrive");
                 open.requests -= 1;
                 if open.requests == 0 {
-                    let parsed = Picoseconds::from_ns(self.machine.times.parse_ns);
-                    self.events.push(self.now + parsed, Event::ReadPayloads(request.group));
+                    self.descriptors_arrived(request.group);
                 }
             }
             Some(message) => self.payload_arrived(request, message),
         }
         self.send_requests();
+    }
+
+    /// The messages in descriptors are there; the device parses the descriptors, then reads the others.
+    fn descriptors_arrived(&mut self, group: u32) {
+        self.outcome.control_bytes -= self.inline_bytes(group);
+        for message in self.group(group) {
+            let (path, to_come) = (&self.path, &mut self.to_come[message as usize]);
+            if path.inline_bytes_of(*to_come) > 0 {
+                *to_come = 0;
+                self.groups[group as usize].payloads -= 1;
+                let message = &mut self.outcome.messages[message as usize];
+                (message.payload, message.received) = (message.descriptor, self.now);
+            }
+        }
+        let parsed = self.now + Picoseconds::from_ns(self.machine.times.parse_ns);
+        let is_done = self.groups[group as usize].payloads == 0;
+        self.events.push(parsed, if is_done { Event::Done(group) } else { Event::ReadPayloads(group) });
+    }
+
+    /// Bytes of the messages that the descriptors of a group carry, before they have arrived.
+    fn inline_bytes(&self, group: u32) -> u64 {
+        self.group(group).map(|message| self.path.inline_bytes_of(self.to_come[message as usize])).sum()
     }
 
     fn payload_arrived(&mut self, request: Request, message: u32) {
@@ -483,10 +528,14 @@ fn stamp(time: &mut Picoseconds, now: Picoseconds) {
     }
 }
 
-/// Serialisation time of the profile's measured payload.
-fn measured_payload(machine: &MessageMachine) -> Picoseconds {
+/// Bytes of the payload of the profile's measured message.
+fn measured_bytes(machine: &MessageMachine) -> u64 {
     let profile = &machine.profile;
-    let bytes = u64::from(profile.descriptors.measured_payload_bytes + profile.header_bytes);
+    u64::from(profile.descriptors.measured_payload_bytes + profile.header_bytes)
+}
+
+/// Serialisation time of the completions of a read.
+fn read_time(machine: &MessageMachine, bytes: u64) -> Picoseconds {
     let mut port = machine.downlink();
     let link = &machine.link;
     link.read_requests(0, bytes, SplitAt::AlignedAddress)

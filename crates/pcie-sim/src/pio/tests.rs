@@ -113,6 +113,34 @@ fn simulation_agrees_with_the_model_without_contention() {
 }
 
 #[test]
+fn messages_in_descriptors_agree_with_the_model() {
+    for (batch, bytes) in [(1, 1), (1, 64), (4, 64), (1, 400), (1, 460)] {
+        let change = |profile: &mut MessageProfile| {
+            profile.descriptors.inline_bytes = Some(496);
+            if batch > 1 {
+                profile.descriptors.messages_per_doorbell = batch;
+                profile.descriptors.payload_request_ns += 100.0;
+                profile.descriptors.payload_ns += 100.0;
+            }
+        };
+        let machine = machine_with(change);
+        let answer =
+            Model::of_measured_link(&profile()).unwrap().messages(&machine.profile, bytes, 0).unwrap();
+        let found = DescriptorsRun::new(&machine, KEY, ONE, 8, bytes + 36).run();
+        let message = &found.messages[0];
+        assert!(message.is_inline() && message.received > message.descriptor);
+        close(found.latency(message).as_ns() / answer.descriptors.latency_ns, 1.0, 0.03);
+        let all = found.upstream_bytes + found.downstream_bytes;
+        close(found.control_bytes as f64 / all as f64, answer.control_share, 0.01);
+        close(
+            all as f64 / 8.0 / (answer.descriptors.upstream_bytes + answer.descriptors.downstream_bytes),
+            1.0,
+            0.01,
+        );
+    }
+}
+
+#[test]
 fn descriptors_in_flight_are_bounded_by_the_link() {
     let gbps = |in_flight, batch| {
         let machine = machine_with(|profile| {
