@@ -37,6 +37,22 @@ def test_the_papers_latencies_and_steps_are_in_the_store(suite: Path, tmp_path: 
     )
 
 
+def test_a_message_in_its_descriptor_has_no_payload_of_its_own(suite: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    succeed("run", "--suite", suite, "--set", "messages.descriptors.inline_bytes=64", "-o", path)
+    steps = open_store(path).scalar_rows.query("metric == 'at'").set_index(["test", "subject"])["value"]
+    assert "payload-request" not in steps[2] and "payload-request" in steps[3]
+    [inline, apart] = json.loads(
+        succeed(
+            "model", "pio", "--profile", "kpio-2012", "--inline", "64", "--messages", "20,64", "--format", "json"
+        ).stdout
+    )[2::3]
+    medians = open_store(path).scalars.set_index(["way", "size_bytes"])["median"]["descriptors"]
+    assert medians.tolist() == pytest.approx([inline["latency_ns"], apart["latency_ns"]], abs=0.5)
+    assert "simulated" in succeed("explain", path).stdout
+    succeed("report", path, "-o", tmp_path / "run.html")
+
+
 def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:
     rows = []
     for name in ("one.db", "two.db"):

@@ -40,4 +40,6 @@ class MessageNumbers(RunNumbers):
         profile = recorded_messages(self._store.manifest, str(self._store.path))
         answer = model.messages(profile, [wanted.size_bytes])[0]
         found = getattr(getattr(answer, wanted.way) if wanted.way else answer, wanted.metric)
+        if found is None:
+            return float("nan")
         return float(READINGS[one.read_as](pd.Series([float(found)]), pd.Series([1.0])).iloc[0])
