@@ -41,7 +41,8 @@ def test_a_message_in_its_descriptor_has_no_payload_of_its_own(suite: Path, tmp_
     path = tmp_path / "run.db"
     succeed("run", "--suite", suite, "--set", "messages.descriptors.inline_bytes=64", "-o", path)
     steps = open_store(path).scalar_rows.query("metric == 'at'").set_index(["test", "subject"])["value"]
-    assert "payload-request" not in steps[2] and "payload-request" in steps[3]
+    assert "payload-request" not in steps[2]
+    assert "payload-request" in steps[3]
     [inline, apart] = json.loads(
         succeed(
             "model", "pio", "--profile", "kpio-2012", "--inline", "64", "--messages", "20,64", "--format", "json"
@@ -51,6 +52,15 @@ def test_a_message_in_its_descriptor_has_no_payload_of_its_own(suite: Path, tmp_
     assert medians.tolist() == pytest.approx([inline["latency_ns"], apart["latency_ns"]], abs=0.5)
     assert "simulated" in succeed("explain", path).stdout
     succeed("report", path, "-o", tmp_path / "run.html")
+
+
+def test_a_suite_with_loads_runs_on_a_core_of_today_and_its_limits_are_whole_accesses(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    assert "assumed: --profile sapphire-rapids-2023" in succeed("run", "--suite", "accesses", "-o", path).stderr
+    rows = json.loads(succeed("explain", path, "--format", "json").stdout)
+    alone = [row for row in rows if row["unit"] == "ns" and row["bound"]]
+    assert {row["name"] for row in alone} >= {"UC_LOAD_ALONE", "RMW_ALONE"}
+    assert all(row["share_percent"] == pytest.approx(100, abs=0.1) for row in alone)
 
 
 def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:

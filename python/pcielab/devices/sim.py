@@ -31,7 +31,10 @@ SYSTEM = "hsw2620"
 EXPANDER = "cxl2-ddr5-5600"
 """The default expander of lines."""
 _MESSAGES = "kpio-2012"
-"""The default profile of messages."""
+"""The default profile of messages: the paper's."""
+_ACCESSES = "sapphire-rapids-2023"
+"""The default profile of suites with loads, doorbells and stores of 64 B, which the paper has no times of."""
+_ACCESS_WAYS = frozenset({"uncached-load", "streaming-load", "read-modify-write", "doorbell", "enqueue"})
 PORT = "direct-dma"
 """The device whose port and tags a NIC has by default: it does not limit the NIC."""
 
@@ -97,10 +100,16 @@ def _transfers(asked: Asked, suite: "Suite") -> Carrier:
     return Carrier(backend, suite.handle, title, system.system.name, system.title, described(system))
 
 
+def _usual_messages(suite: "MessageSuite") -> str:
+    """The profile of a suite of messages for which none was asked."""
+    ways = {test["parameters"]["way"] for test in suite.tests}
+    return _ACCESSES if ways & _ACCESS_WAYS else _MESSAGES
+
+
 def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     from pcielab.library.message_profiles import MessageProfile, load_message_profile
 
-    asked_for, (own, sets) = asked.profile or _MESSAGES, split_sets("messages", asked.sets)
+    asked_for, (own, sets) = asked.profile or _usual_messages(suite), split_sets("messages", asked.sets)
     if isinstance(asked_for, MessageProfile):
         profile = asked_for.with_(own, "--set") if own else asked_for
     else:

@@ -121,6 +121,9 @@ def _round_trips(parameters: Mapping[str, Any], profile: RecordedMessages | None
         return None
     size, width = int(parameters["size_bytes"]), int(parameters.get("store_bytes") or _WORD_BYTES)
     trip_ns = profile.loads.round_trip_ns
+    if parameters["way"] == "read-modify-write":
+        stores = profile.stores
+        trip_ns += stores.uncached_interval_ns or stores.stream_interval_ns
     streams = parameters["way"] == "streaming-load"
     trips = -(-size // _LINE_BYTES) / profile.loads.streaming_lines if streams else -(-size // width)
     if alone:
