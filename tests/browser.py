@@ -30,7 +30,7 @@ class Watch:
     """The requests and complaints of a page, from now on.
 
     Attributes:
-        requests: URLs that the page requests.
+        requests: URLs that the page requests, without its own memory (`blob:`).
         errors: Exceptions that its scripts do not catch.
         logged: Errors and warnings on its console.
     """
@@ -39,8 +39,12 @@ class Watch:
         self.requests: list[str] = []
         self.errors: list[str] = []
         self.logged: list[str] = []
-        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("request", self._requested)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on(
             "console", lambda said: self.logged.append(said.text) if said.type in ("error", "warning") else None
         )
+
+    def _requested(self, request: Any) -> None:
+        if not request.url.startswith("blob:"):
+            self.requests.append(request.url)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pages import unpacked
 from pcielab import InputError, model
 from pcielab.kinds.beside_published import compare_with_published
 from pcielab.library import shipped
@@ -198,7 +199,9 @@ def said(kind: Kind, folder: Path) -> dict[tuple[str, ...], str]:
         if written and done.exit_code == 0:
             path = folder / written
             files = sorted(path.rglob("*")) if path.is_dir() else [path]
-            texts += [_in_any_order(neutral(kind, file.read_text(encoding="utf-8")), file) for file in files]
+            texts += [
+                _in_any_order(neutral(kind, unpacked(file.read_text(encoding="utf-8"))), file) for file in files
+            ]
         found[command] = neutral(kind, "\n".join(texts))
     return found
 

@@ -8,7 +8,11 @@ import pytest
 
 from browser import Watch, chromium
 from patience import HANGS_AFTER_SECONDS
+from pcielab import open_store, run as run_work
 from pcielab.analysis.compare import compare
+from pcielab.analysis.why import Why
+from pcielab.analysis.why.stored import why_stored
+from pcielab.library.suites import Suite, single_test
 from pcielab.report import write_report
 from pcielab.report.comparison import draw
 
@@ -88,6 +92,37 @@ def test_a_page_shows_all_its_text_and_requests_nothing(
         page.evaluate(TWO_FRAMES)
         assert page.evaluate(DEFECTS) == []
     assert watch.requests == [report.as_uri()]
+    assert watch.errors + watch.logged == []
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Why]:
+    """The report of two tests on a shipped system, and the answer that it should open with."""
+    folder = tmp_path_factory.mktemp("answered")
+    tests = [*single_test("bw-rd", size=64).entries, *single_test("bw-wr", size=256).entries]
+    run_work(Suite.of("two", "Two tests", tests), profile="snb", output=folder / "run.db")
+    store = open_store(folder / "run.db")
+    write_report([store], folder / "report.html")
+    answer = why_stored(store)
+    assert answer is not None
+    return folder / "report.html", answer
+
+
+def test_a_report_opens_with_three_sentences_and_a_picture(browser: Any, answered: tuple[Path, Why]) -> None:
+    path, answer = answered
+    assert path.stat().st_size < 1_000_000
+    with browser.new_page(viewport={"width": 1400, "height": 900}) as page:
+        watch = Watch(page)
+        page.goto(path.as_uri())
+        page.wait_for_selector("#answer [data-figure] svg .mark-rect", timeout=1e3 * HANGS_AFTER_SECONDS)
+        said = page.locator(".answer").all_text_contents()
+        assert said == list(answer.sentences)
+        assert len(said) == 3
+        picture = page.locator("#answer [data-figure] svg.marks").bounding_box()
+        assert picture["y"] + picture["height"] < 900, "the picture is not on the first screen"
+        sections = page.locator("main > section").evaluate_all("all => all.map(one => one.id)")
+        assert (sections[0], sections[-1]) == ("answer", "runs")
+    assert watch.requests == [path.as_uri()]
     assert watch.errors + watch.logged == []
 
 

@@ -99,7 +99,7 @@ def test_no_text_becomes_a_script(
         page.goto(path.as_uri())
         page.wait_for_selector("[data-figure] svg", timeout=1e3 * HANGS_AFTER_SECONDS)
         assert page.evaluate("window.hacked") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 3
+        assert page.evaluate("document.querySelectorAll('script').length") == 4
         assert page.evaluate("document.querySelectorAll('[onerror], [onload], a[href^=javascript]').length") == 0
     assert watch.requests == [path.as_uri()]
     assert watch.errors == []

@@ -74,7 +74,7 @@ mod _core {
         model_messages, model_mmio, model_nic, model_sizing, simulate_mmio,
     };
     #[pymodule_export]
-    use super::output::{check_file, check_folder, check_name, write_file, write_folder};
+    use super::output::{check_file, check_folder, check_name, compressed, write_file, write_folder};
     #[pymodule_export]
     use super::page::ask_page;
     #[pymodule_export]

@@ -1,10 +1,11 @@
-//! The writer of files and folders for Python; `pcielab.outputs` documents its guarantees.
+//! The writer of files and folders for Python; `pcielab.outputs` documents its guarantees. And what makes a page small.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pcie_output::{Beside, Found, Target};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error::{Result, refused};
 
@@ -50,6 +51,16 @@ pub(crate) fn write_folder(
 ) -> Result<()> {
     Ok(py.detach(|| pcie_output::write_folder(&path, &files, overwrite, mark))?)
 }
+
+/// Bytes in the zlib format, the same on every machine: Python's own module links libraries that pack differently.
+#[pyfunction]
+pub(crate) fn compressed<'py>(py: Python<'py>, content: &[u8]) -> Bound<'py, PyBytes> {
+    let packed = py.detach(|| miniz_oxide::deflate::compress_to_vec_zlib(content, PACKED_HARD));
+    PyBytes::new(py, &packed)
+}
+
+/// Of 10 levels: the next ones take longer and save less than 1 %.
+const PACKED_HARD: u8 = 7;
 
 /// The target of a file. Refuses to replace a store, which may have taken hours.
 fn file_target(path: PathBuf, overwrite: bool) -> Result<Target> {

@@ -140,7 +140,7 @@ pub fn why_store(
         change: best_of(&gains).cloned(),
         changes: effects(&gains),
         unit: GBPS.to_owned(),
-        bars: bars(&focus, &asked.origin),
+        bars: bars(&focus, &asked.origin, &gains),
         rows: asked.rows.iter().map(|row| cells(row, &asked.origin)).collect(),
         notes,
     })
@@ -240,7 +240,15 @@ fn certainty(asked: &StoreAsked, group: &[&StoreRow], common: Option<&Resource>)
     fewest(said.collect())
 }
 
-fn bars(focus: &[&StoreRow], origin: &str) -> Vec<Bar> {
+/// Each test beside its bound; a single test beside all of its bounds and what changes would give.
+fn bars(focus: &[&StoreRow], origin: &str, gains: &[Gain]) -> Vec<Bar> {
+    if let [row] = focus {
+        let name = format!("{} {} B, test {}, {origin}", row.name, row.size_bytes, row.test);
+        let mut bars = vec![Bar::new(name, row.value_gbps, Role::Value)];
+        bars.extend(Bar::of_bounds(&row.bounds));
+        bars.extend(Bar::of_changes(gains));
+        return bars;
+    }
     let of_row = |row: &&StoreRow| {
         let name = format!("{} {} B, test {}", row.name, row.size_bytes, row.test);
         [

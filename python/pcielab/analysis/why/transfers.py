@@ -26,13 +26,19 @@ _FOCUS_MOST = 6
 """Most tests for which changes are simulated."""
 
 
-def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = no_progress) -> Why:
+def why_transfers(
+    store: Store,
+    tests: Sequence[str] = (),
+    progress: Progress = no_progress,
+    focus_most: int = _FOCUS_MOST,
+) -> Why:
     """Why the tests of a store give their values.
 
     Args:
         store: A run of transfers, of any origin.
         tests: Only these: numbers, or parts of a family or name. All, if empty.
         progress: Called while changes are simulated.
+        focus_most: Most tests for which changes are simulated.
 
     Raises:
         InputError: The link is unknown, or a text of `tests` matches no test of bandwidth with a result.
@@ -58,7 +64,7 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
             progress=progress,
         )
     group = _largest_group(rows)
-    focus = _spread(group)
+    focus = _spread(group, focus_most)
     parameters = [row.parameters for row in focus]
     gains = [] if facts.system is not None else modelled_gains(facts, parameters, list(store.records()))
     fitting, numbers = checks(store, explanation), {row.test: nth for nth, row in enumerate(rows)}
@@ -85,12 +91,13 @@ def _largest_group(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.answer.bound == bound]
 
 
-def _spread(group: Sequence[Row]) -> list[Row]:
-    """A few tests of a group, evenly spread over its sizes: the first of each operation and size."""
+def _spread(group: Sequence[Row], most: int) -> list[Row]:
+    """At most this many tests of a group, evenly spread over its sizes: the first of each operation and size."""
     alike = {(row.size_bytes, row.parameters["operation"]): row for row in reversed(group)}
     by_size = sorted(alike.values(), key=lambda row: (row.size_bytes, row.test))
-    many = min(_FOCUS_MOST, len(by_size))
-    return [by_size[nth * len(by_size) // many] for nth in range(many)]
+    many = min(most, len(by_size))
+    first = len(by_size) // 2 if many == 1 else 0
+    return [by_size[first + nth * len(by_size) // many] for nth in range(many)]
 
 
 def _asked(row: Row) -> dict[str, Any]:

@@ -22,9 +22,15 @@ _ROLES = {
 """Roles of bars, in the order of the colours."""
 
 
-def draw_why(answer: Why) -> Figure:
-    """The bars of an answer under its sentences; of two runs over several sizes, their values and bounds."""
-    title = alt.TitleParams(text=_lines(answer.question, _LETTERS - 30), subtitle=_sentences(answer))
+def draw_why(answer: Why, *, said: bool = True) -> Figure:
+    """The bars of an answer under its sentences; of two runs over several sizes, their values and bounds.
+
+    Args:
+        answer: The answer.
+        said: Whether its sentences are part of the figure.
+    """
+    subtitle = _sentences(answer) if said else []
+    title = alt.TitleParams(text=_lines(answer.question, _LETTERS - 30), subtitle=subtitle)
     if answer.contrast is not None:
         try:
             over_size: Figure = draw_over_size(answer.contrast, "A", "B").properties(title=title)

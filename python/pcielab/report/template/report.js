@@ -1,9 +1,33 @@
 // Draws every figure in the theme of the reader's system and in the width of its box, and again when one of these changes.
 "use strict";
-(() => {
-  const parse = (id) => JSON.parse(document.getElementById(id).textContent);
-  const specifications = parse("specifications");
-  const configurations = parse("configurations");
+(async () => {
+  // The text of an element that holds it packed.
+  const unpacked = async (id) => {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
+  };
+
+  // Runs the drawing library, which sets `window.vegaEmbed`.
+  const loadLibrary = async () => {
+    const address = URL.createObjectURL(new Blob([await unpacked("library")], { type: "text/javascript" }));
+    const script = Object.assign(document.createElement("script"), { type: "module", src: address });
+    const loaded = new Promise((resolve, reject) => Object.assign(script, { onload: resolve, onerror: reject }));
+    document.head.append(script);
+    await loaded;
+    script.remove();
+    URL.revokeObjectURL(address);
+  };
+
+  if (!document.querySelector("[data-figure]")) return;
+  if (!window.DecompressionStream) {
+    for (const figure of document.querySelectorAll("[data-figure]")) {
+      figure.textContent = "This browser is too old to draw the figure: one of 2023 or later does.";
+    }
+    return;
+  }
+  const [specifications] = await Promise.all([unpacked("specifications").then(JSON.parse), loadLibrary()]);
+  const configurations = JSON.parse(document.getElementById("configurations").textContent);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
   // Widths beside the panels: an axis with its labels and title, and half a label at the other end.
