@@ -52,6 +52,15 @@ COMMANDS = {
 }
 """Each command's module and name within it, and its purpose in one line."""
 
+QUESTIONS = {
+    "What should it give?": ("model", "expect", "normal"),
+    "Why is it less?": ("why", "explain", "doctor"),
+    "What would it give?": ("run", "sweep", "explore", "fabric", "trace", "simbricks"),
+    "What did a run give?": ("report", "compare", "runs", "export", "import", "paper"),
+    "On which machine, with what?": ("profiles", "suites", "devices", "calibrate", "validate"),
+}
+"""The commands by what is asked: panels of the help, in order."""
+
 FORMER = {"figure": "paper:figure", "findings": "paper:findings"}
 """Former names of commands of `paper`, hidden, and gone with the next release."""
 FORMER_OPTIONS = {"explain": {"--picture": "--output"}, "fabric explain": {"--picture": "--output"}}
@@ -65,8 +74,9 @@ class _Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, (_, purpose) in COMMANDS.items():
-            self.add_command(TyperCommand(name, help=purpose))
+        for question, names in QUESTIONS.items():
+            for name in names:
+                self.add_command(TyperCommand(name, help=COMMANDS[name][1], rich_help_panel=question))
         for name in FORMER:
             self.add_command(TyperCommand(name, hidden=True))
 
