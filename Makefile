@@ -69,7 +69,7 @@ $(VENV)/.extras-installed: $(VENV)/.installed pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES) | rust $(VENV)/.extras-installed
-	$(APART) $(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	@$(APART) $(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/python setup/shown_build.py $(VENV)/build.log $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,)
 	touch $@
 
 # For tests any build will do. Where none is, that of the Rust tests is the quickest: it shares their crates.
