@@ -10,6 +10,7 @@ import tomli_w
 
 import pcielab
 from fabric_machines import MACHINES, Machine
+from pages import unpacked
 from pcielab import _core, fabric
 from pcielab.doctor import machine_of_text
 from pcielab.errors import InputError
@@ -256,4 +257,6 @@ def test_from_a_text_to_a_report(name: str, tmp_path: Path) -> None:
     for row in estimated:
         assert simulated[row["flow"]] == pytest.approx(row["gbytes_per_s"], rel=0.02)
     succeed("report", run, "-o", tmp_path / "report.html")
-    assert "host0" in (tmp_path / "report.html").read_text()
+    page = unpacked((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "host0" in page
+    assert page.count('<p class="answer">') == 3

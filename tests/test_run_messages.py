@@ -52,6 +52,7 @@ def test_a_message_in_its_descriptor_has_no_payload_of_its_own(suite: Path, tmp_
     assert medians.tolist() == pytest.approx([inline["latency_ns"], apart["latency_ns"]], abs=0.5)
     assert "simulated" in succeed("explain", path).stdout
     succeed("report", path, "-o", tmp_path / "run.html")
+    assert (tmp_path / "run.html").read_text(encoding="utf-8").count('<p class="answer">') == 3
 
 
 def test_a_suite_with_loads_runs_on_a_core_of_today_and_its_limits_are_whole_accesses(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
 """Why a run gives its values, at the cost of reading it: the answer that reports open with.
 
-Values and bounds are those of the store and of closed forms. A change is simulated for one test of bandwidth of a
-described system at most; `stores` answers the same question with all of them.
+Values and bounds are those of the store and of closed forms. Changes are computed for one test of bandwidth of a
+described system, and for a few flows; `stores` answers the same question with all of them.
 """
 
-from pcielab.analysis.explain.run import explain_rows, has_link_bounds
+from dataclasses import replace
+
+from pcielab.analysis.explain.run import explain_rows, flow_counts, has_link_bounds
 from pcielab.analysis.why.answer import Why
 from pcielab.analysis.why.limits import why_limits
 from pcielab.analysis.why.transfers import why_transfers
 from pcielab.store import Store
+
+_SHARES_MOST = 400
+"""Shares of flows that may be estimated again: twenty flows at once."""
 
 
 def why_stored(store: Store) -> Why | None:
@@ -24,4 +29,15 @@ def why_stored(store: Store) -> Why | None:
     found = explain_rows(store, ())
     if not any(row.limits for row in found.rows):
         return None
-    return why_transfers(store, focus_most=1) if has_link_bounds(store, ()) else why_limits(store, found)
+    if has_link_bounds(store, ()):
+        return why_transfers(store, focus_most=1)
+    counts = flow_counts(store)
+    if counts and sum(count * count for count in counts) <= _SHARES_MOST:
+        from pcielab.analysis.why.flow_runs import why_flow_run
+
+        return why_flow_run(store, found)
+    answer = why_limits(store, found)
+    if answer.changes or store.origin != "simulated":
+        return answer
+    *said, _ = answer.sentences
+    return replace(answer, sentences=(*said, f"What changes would give: pcielab why {store.path.name}."))
