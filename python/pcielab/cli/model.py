@@ -10,7 +10,7 @@ from pcielab.cli import model_cxl, model_engine, model_host, model_mmio, model_p
 from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
-from pcielab.cli.output import Cell, Format, FormatOption, print_rows
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.cli.quantities import size_option
 from pcielab.library import shipped
 from pcielab.model.link import Ethernet, Gap
@@ -154,6 +154,7 @@ def nic(
     ethernet = Ethernet(line_gbps=line, vlan=vlan, gap=gap)
     frames = read_sizes(sizes, "--sizes")
     rows: list[dict[str, Cell]] = []
+    warnings: dict[str, str] = {}
     for name in nics:
         device = model.load_nic(name, own_sets("nic", sets or (), "a NIC"))
         for answer in model.nic(
@@ -178,6 +179,10 @@ def nic(
             if details:
                 row |= _packets(answer)
             rows.append(row)
+            if device.name not in warnings and (warning := _above_stated(device.name, answer)):
+                warnings[device.name] = warning
+    for warning in warnings.values():
+        say(f"warning: {warning}")
     print_rows(rows, output_format, options.title)
 
 
@@ -197,6 +202,15 @@ def _packets(answer: "NicThroughput") -> dict[str, Cell]:
         f"{name}_millions_per_s": way.millions_per_s if way else None for name, way in ways.items()
     }
     return cells | {"line_millions_per_s": answer.bi.millions_per_s * answer.line_gbps / answer.bi.gbps}
+
+
+def _above_stated(name: str, answer: "NicThroughput") -> str | None:
+    """A warning of packets that PCIe and line allow, and that the NIC is not known to process."""
+    from pcielab.library.packet_rates import above_stated
+
+    ways = [way.millions_per_s for way in (answer.bi, answer.tx, answer.rx) if way]
+    line_mpps = answer.bi.millions_per_s * answer.line_gbps / answer.bi.gbps
+    return above_stated(name, answer.frame_bytes, min(max(ways), line_mpps))
 
 
 def _gbps(answer: "Answer | None") -> float | None:

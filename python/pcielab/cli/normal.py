@@ -21,7 +21,8 @@ from pcielab.cli.output import (
 )
 from pcielab.cli.quantities import size_option
 from pcielab.errors import refusal
-from pcielab.library.figure_words import COMPLETIONS, ENGINES, MEMORY_TYPES, STATES, WHATS
+from pcielab.library.figure_words import COMPLETIONS, ENGINES, MEMORIES, MEMORY_TYPES, STATES, WHATS
+from pcielab.library.protocols import PROTOCOLS
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.strict_json import strict_json
 
@@ -89,6 +90,37 @@ def normal(
             max=10_000,
             help="Line rate of a NIC, Gb/s; also with RUN [default: the one in --device].",
             show_default=False,
+        ),
+    ] = None,
+    ports: Annotated[
+        int | None,
+        typer.Option(
+            "--ports",
+            help="Ports of a NIC that carry the value together [default: 1]; also with RUN.",
+            show_default=False,
+        ),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        choice(
+            "--protocol", tuple(PROTOCOLS), "Protocol of a NIC's line; also with RUN [default: as perftest says]"
+        ),
+    ] = None,
+    mtu: Annotated[
+        int | None,
+        typer.Option(
+            "--mtu",
+            help="With --protocol: its MTU in bytes; of RDMA the payload of a packet [default: as perftest says, "
+            "else 4096 of RDMA and 1500].",
+            show_default=False,
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        choice(
+            "--memory",
+            tuple(MEMORIES),
+            f"Where the data of a NIC or drive lie; also with RUN: {_listed(MEMORIES)}",
         ),
     ] = None,
     state: Annotated[
@@ -160,6 +192,8 @@ def normal(
 
     `pcielab normal --what d2h --link gen4x16 --value 150Gb/s --engine dma --device 'ConnectX-6 200G'`
 
+    `pcielab normal --what write --link gen4x16 --value 92.6Gb/s --device 'CX-6 100G' --protocol roce --mtu 1024`
+
     `pcielab normal --what latency --link gen3x16 --value 860ns --engine core --figures`
 
     `pcielab normal --what both --reads 67% --link gen5x8 --value 25.1GB/s --device 'CXL memory expander'`
@@ -186,6 +220,10 @@ def normal(
         "--rtt-ns": rtt_ns,
         "--mps": mps,
         "--line": line,
+        "--ports": ports,
+        "--protocol": protocol,
+        "--mtu": mtu,
+        "--memory": memory,
         "--state": state,
         "--completion": completion,
         "--memory-type": memory_type,
@@ -195,9 +233,10 @@ def normal(
         "--source": source,
     }
     if run is not None:
-        of_run = dict.fromkeys(("--line", "--link", "--mps"))
+        of_run = dict.fromkeys(("--line", "--link", "--mps", "--ports", "--protocol", "--mtu", "--memory"))
         _refuse_beside_run({**given, **of_run, "-o": picture, "--figures": figures or None})
-        _print_run(run, tests or [], output_format, line_gbps=line, link=link, mps_bytes=mps)
+        of_line = {"line_gbps": line, "ports": ports, "protocol": protocol, "mtu_bytes": mtu, "memory": memory}
+        _print_run(run, tests or [], output_format, link=link, mps_bytes=mps, **of_line)
         return
     if tests:
         raise refusal("conflict", "--test: has no effect without RUN: leave --test out")
@@ -235,6 +274,10 @@ def _answer(given: dict[str, Any]) -> "Normal":
         round_trip_ns=given["--rtt-ns"],
         mps_bytes=given["--mps"],
         line_gbps=given["--line"],
+        ports=given["--ports"],
+        protocol=given["--protocol"],
+        mtu_bytes=given["--mtu"],
+        memory=given["--memory"],
         state=given["--state"],
         completion=given["--completion"],
         memory_type=given["--memory-type"],

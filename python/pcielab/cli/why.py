@@ -29,6 +29,7 @@ from pcielab.cli.progress import Bar, Limit, announce_many
 from pcielab.cli.quantities import named_range
 from pcielab.errors import refusal
 from pcielab.library.figure_words import INSTRUCTIONS
+from pcielab.library.protocols import PROTOCOLS
 from pcielab.model.link import Ethernet
 from pcielab.strict_json import strict_json
 from pcielab.wording import shown
@@ -85,7 +86,28 @@ def why(
     line: Annotated[
         float | None,
         typer.Option(
-            "--line", help=f"With --nic: line rate in Gb/s [default: {Ethernet.line_gbps:g}].", show_default=False
+            "--line",
+            help=f"With --nic: line rate in Gb/s [default: {Ethernet.line_gbps:g}]. "
+            "With RUN of perftest: rate of a port.",
+            show_default=False,
+        ),
+    ] = None,
+    ports: Annotated[
+        int | None,
+        typer.Option("--ports", help="With RUN of perftest: ports that carry the value.", show_default=False),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        choice(
+            "--protocol",
+            tuple(PROTOCOLS),
+            "With RUN of perftest: protocol of the line [default: RoCE or InfiniBand, as the report says]",
+        ),
+    ] = None,
+    mtu: Annotated[
+        int | None,
+        typer.Option(
+            "--mtu", help="With --protocol: its MTU in bytes [default: the report's].", show_default=False
         ),
     ] = None,
     direction: Annotated[
@@ -191,6 +213,8 @@ def why(
 
     `pcielab why a.db b.db`
 
+    `pcielab why perftest.db --line 100`
+
     `pcielab why --test bw-rd --size 64 --profile ib-000-nosp --measured 20`
 
     `pcielab why --test mem-rd --profile cxl2-ddr5-5600 --reads 67% --measured 25GB/s`
@@ -219,13 +243,15 @@ def why(
     is_time = mmio is not None or (tests or [""])[0].startswith("lat-")
     value = None if measured is None else _value(measured, of_latency=is_time)
     common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": value, "limit": limit}
+    of_line = {"ports": ports, "protocol": protocol, "mtu_bytes": mtu}
+    _check_line(of_line, asked, nic)
     with errors_name_options(frame_bytes="--frame", frames_bytes="--frame", limit="--limit"):
         of_memory = {"reads": reads, "cores": cores, "fill_buffers": fill_buffers}
         if mmio is None:
             _refuse(
                 {f"--{word}": text for word, text in (("cpu", cpu), ("device", device)) if text}, "without --mmio"
             )
-            answer = _answer(asked, other, tests or [], nic, of_nic, single, common, of_memory)
+            answer = _answer(asked, other, tests or [], nic, of_nic, single, common | of_line, of_memory)
         else:
             given: dict[str, object] = {
                 "RUN": asked,
@@ -245,6 +271,24 @@ def why(
 
         save_figure(draw_why(answer), picture, theme=theme.value, overwrite=overwrite)
     _print(answer, output_format)
+
+
+def _check_line(of_line: dict[str, Any], asked: str | None, nic: str | None) -> None:
+    """Refuse a protocol without a run of perftest: a NIC's profile has a core's work for each packet."""
+    given = {f"--{key.removesuffix('_bytes')}": value for key, value in of_line.items() if value is not None}
+    if asked is not None or not given:
+        return
+    if nic is not None and of_line["protocol"] is not None:
+        from pcielab.library.protocols import read_protocol
+
+        protocol = read_protocol(of_line["protocol"])
+        if protocol.is_rdma:
+            raise refusal(
+                "unsupported",
+                f"--protocol {protocol.word}: the profile of {nic} has the driver's work for each packet, which "
+                "RDMA does not have: import perftest's report and ask with RUN, or ask pcielab expect MACHINE",
+            )
+    _refuse(given, "without RUN, a run of perftest")
 
 
 def _value(text: str, *, of_latency: bool) -> float:
@@ -286,9 +330,10 @@ def _answer(
         _refuse({key: value for key, value in given.items() if value is not None}, "with --nic")
         return _of_nic(nic, of_nic, common)
     if asked is not None:
+        line_gbps = of_nics.pop("--line", None)
         _refuse({**of_nics, **own}, f"with {asked}")
         with Bar() as bar:
-            return answer(asked, other, tests=tests, progress=_shown_on(bar), **common)
+            return answer(asked, other, tests=tests, line_gbps=line_gbps, progress=_shown_on(bar), **common)
     _refuse(of_nics, "without --nic")
     if not tests:
         _refuse(own, "without --test")

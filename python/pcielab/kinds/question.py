@@ -10,16 +10,19 @@ from pcielab._core import Tunnel, Width, read_tunnel, read_width
 from pcielab.errors import InputError, refusal
 from pcielab.kinds.asked_expander import is_expander
 from pcielab.library.alike import alike
-from pcielab.library.figure_words import ACCESSES, COMPLETIONS, ENGINES, MEMORY_TYPES, STATES, WHATS
+from pcielab.library.figure_words import ACCESSES, COMPLETIONS, ENGINES, MEMORIES, MEMORY_TYPES, STATES, WHATS
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.library.expanders import ExpanderProfile
+    from pcielab.library.link import Link
+    from pcielab.library.protocols import Protocol
 
 What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "interrupt", "iops", "store", "load", "doorbell"]
 MemoryType: TypeAlias = Literal["uc", "wc"]
 Engine: TypeAlias = Literal["copy", "kernel", "dma", "core"]
 Completion: TypeAlias = Literal["polled", "interrupt"]
+Memory: TypeAlias = Literal["host", "gpu", "storage"]
 Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator", "expander"]
 Carrier: TypeAlias = Width | Tunnel
 
@@ -28,7 +31,7 @@ _SAME_BY_CORE: Mapping[str, What] = {"read": "d2h", "write": "h2d"}
 _KINDS = (
     (
         "nic",
-        r"connect-?x|\bcx-?[3-8]\b|mlx|bcm57|thor|e8[123]0|8259\d|x[57]\d0\b|\bi[23][15]0\b|pensando|bluefield|\bnic\b"
+        r"connect-?x|\bcx-?[3-8]\b|mlx|bcm57|thor|e8[123]0|8259\d|\bxl?[57]\d0\b|xxv710|\bi[23][15]0\b|pensando|bluefield|\bnic\b"
         r"|ethernet|infiniband|\befa\b|slingshot|cassini|chelsio|solarflare|aqc\d{3}|rtl8\d{3}",
     ),
     (
@@ -100,7 +103,12 @@ class Question:
         depth: Transfers in flight.
         round_trip_ns: Time that one transfer is in flight.
         mps_bytes: Maximum payload size.
-        line_gbps: Line rate of a NIC.
+        line_gbps: Line rate of a port of a NIC.
+        ports: Ports over which it moves data.
+        protocol: Protocol of the line; None if unknown: the line is taken bare.
+        mtu_bytes: MTU of the protocol; None if unknown.
+        memory: Where the data lie: the host's memory, a GPU's, or a drive.
+        link: The whole link, where a store knows more of it than width and MPS.
         state: A word of `STATES`, or empty.
         completion: How the processor learns of completions; None if unknown.
         memory_type: Of a core's access, the type of its mapping; None for the usual one.
@@ -123,6 +131,11 @@ class Question:
     round_trip_ns: float | None = None
     mps_bytes: int | None = None
     line_gbps: float | None = None
+    ports: int = 1
+    protocol: "Protocol | None" = None
+    mtu_bytes: int | None = None
+    memory: Memory = "host"
+    link: "Link | None" = None
     state: str = ""
     completion: Completion | None = None
     memory_type: MemoryType | None = None
@@ -138,6 +151,11 @@ class Question:
     def is_time(self) -> bool:
         """Whether the value is a time: more is worse."""
         return self.what in TIMED or (self.what in ACCESSES and self.value.unit in TIMES)
+
+    @property
+    def moved(self) -> What:
+        """What moves, as figures are comparable: between devices where the data lie in a device's memory."""
+        return "p2p" if self.memory != "host" and self.what in ("h2d", "d2h") else self.what
 
     @property
     def generation(self) -> int | None:
@@ -190,6 +208,18 @@ def read_completion(text: str | None) -> Completion | None:
 def read_carrier(text: str, name: str) -> Carrier:
     """A link, several side by side, or a tunnel: `gen5x16`, `4x gen3x4`, `tb4`."""
     return read_tunnel(text, name) or read_width(text, name)
+
+
+def read_memory(text: str | None) -> Memory:
+    """Where the data lie, of `--memory`; None is the host's memory.
+
+    Raises:
+        InputError: There is none of that name.
+    """
+    word = "host" if text is None else text.strip().lower()
+    if word not in MEMORIES:
+        raise _unknown("--memory", text or "", MEMORIES)
+    return cast(Memory, word)
 
 
 def read_memory_type(text: str | None) -> MemoryType | None:

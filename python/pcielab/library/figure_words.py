@@ -55,6 +55,12 @@ MEMORY_TYPES: Mapping[str, str] = {
     "wc": "write-combining: stores leave as lines of 64 B, streaming loads overlap",
 }
 """What `--memory-type` may be, and its meaning."""
+MEMORIES: Mapping[str, str] = {
+    "host": "memory of the host",
+    "gpu": "memory of a GPU, which a NIC or drive reaches over PCIe (GPUDirect)",
+    "storage": "a drive that another device reads or writes",
+}
+"""What `--memory` may be, and its meaning: where the data lie."""
 COMPLETIONS: Mapping[str, str] = {
     "polled": "the processor polls for completions",
     "interrupt": "an interrupt announces them",

@@ -41,6 +41,8 @@ pub enum Remedies {
     Messages,
     /// Another link, for what a tool measured.
     Tool(String),
+    /// A sentence on a NIC's line that is full.
+    Line(String),
     /// Nothing.
     None,
 }
@@ -160,11 +162,14 @@ impl Limits {
             let how = match self.remedies {
                 Remedies::Messages => format!("for {} (modelled)", row.named()),
                 Remedies::Tool(_) => format!("which is what the wire allows {} (modelled)", row.named()),
-                Remedies::Caches | Remedies::None => "as this run measured it".to_owned(),
+                Remedies::Caches | Remedies::Line(_) | Remedies::None => "as this run measured it".to_owned(),
             };
             return advice(&self.gains, &how, "", "");
         }
         match (&self.remedies, row.share()) {
+            (Remedies::Line(full), _) => {
+                format!("{full}: a faster line or another port carries more, more queue pairs do not.")
+            }
             (Remedies::Tool(_), Some(share)) if share > TOOL_ABOVE => {
                 let check = "check --link, --mps, --mrrs and the size, and import again";
                 format!("The link that was given allows less: {check}.")

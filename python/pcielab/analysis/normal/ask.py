@@ -12,6 +12,7 @@ from pcielab.analysis.normal.judge import judge
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range, refusal
 from pcielab.kinds.asked_expander import check_name, expander_of, is_expander
+from pcielab.kinds.line import Line, read_line
 from pcielab.kinds.question import (
     Engine,
     Question,
@@ -49,6 +50,10 @@ def normal(
     round_trip_ns: float | None = None,
     mps_bytes: int | None = None,
     line_gbps: float | None = None,
+    ports: int | None = None,
+    protocol: str | None = None,
+    mtu_bytes: int | None = None,
+    memory: str | None = None,
     state: str | None = None,
     completion: str | None = None,
     memory_type: str | None = None,
@@ -66,6 +71,10 @@ def normal(
     link: str | None = None,
     mps_bytes: int | None = None,
     line_gbps: float | None = None,
+    ports: int | None = None,
+    protocol: str | None = None,
+    mtu_bytes: int | None = None,
+    memory: str | None = None,
 ) -> list[Normal]: ...
 @refuses_wrong_types
 def normal(
@@ -80,6 +89,10 @@ def normal(
     round_trip_ns: float | None = None,
     mps_bytes: int | None = None,
     line_gbps: float | None = None,
+    ports: int | None = None,
+    protocol: str | None = None,
+    mtu_bytes: int | None = None,
+    memory: str | None = None,
     state: str | None = None,
     completion: str | None = None,
     memory_type: str | None = None,
@@ -106,7 +119,11 @@ def normal(
         depth: Transfers in flight.
         round_trip_ns: Time that one is in flight.
         mps_bytes: Maximum payload size.
-        line_gbps: Line rate of a NIC [default: the one in `device`].
+        line_gbps: Line rate of a port of a NIC [default: the one in `device`].
+        ports: Ports of the NIC that carry the value together [default: 1].
+        protocol: Protocol of the line: `ethernet`, `udp`, `tcp`, `roce`, `roce-v1` or `infiniband`.
+        mtu_bytes: Its MTU: of RDMA the payload of a packet, otherwise what an IP packet may have.
+        memory: Where the data of a NIC or drive lie: `host`, `gpu` or `storage` [default: host].
         state: A condition of `STATES`.
         completion: `polled` or `interrupt`: how the processor learns of completions.
         memory_type: `uc` or `wc`, of `store`, `load` and `doorbell`: the type of the core's mapping.
@@ -120,12 +137,19 @@ def normal(
     """
     if value is None or not isinstance(asked, str):
         _check(None, None, None, mps_bytes, line_gbps)
-        return _of_store(asked, tests, line_gbps, link, mps_bytes)
+        return _of_store(asked, tests, link, mps_bytes, read_line(line_gbps, ports, protocol, mtu_bytes, memory))
     by = read_engine("core" if asked.strip().lower() in ACCESSES else engine)
     check_name(device)
     by = _of_core(by) if is_expander(device) else by
     moved = read_what(asked, by)
     _check(size_bytes, depth, round_trip_ns, mps_bytes, line_gbps)
+    line = read_line(
+        line_of(device) if line_gbps is None and kind_of(device, by) == "nic" else line_gbps,
+        ports,
+        protocol,
+        mtu_bytes,
+        memory,
+    )
     question = Question(
         what=moved,
         value=read_value(value, moved),
@@ -136,7 +160,11 @@ def normal(
         depth=depth,
         round_trip_ns=round_trip_ns,
         mps_bytes=mps_bytes,
-        line_gbps=line_of(device) if line_gbps is None and kind_of(device, by) == "nic" else line_gbps,
+        line_gbps=line.line_gbps,
+        ports=line.ports or 1,
+        protocol=line.protocol,
+        mtu_bytes=line.mtu_bytes,
+        memory=line.memory or "host",
         state=read_state(state),
         completion=read_completion(completion),
         memory_type=read_memory_type(memory_type),
@@ -145,6 +173,7 @@ def normal(
         source_key=_known_source(source),
     )
     question = _with_expander(question, read_share)
+    _check_line(question)
     if memory_type is not None and moved not in ACCESSES:
         raise refusal("conflict", f"--memory-type: {moved} has none: leave it out, or give {', '.join(ACCESSES)}")
     if moved in ACCESSES:
@@ -208,15 +237,30 @@ def _known_source(key: str) -> str:
 def _of_store(
     asked: "Store | Path | str",
     tests: Sequence[str],
-    line_gbps: float | None,
     link: str | None,
     mps_bytes: int | None,
+    line: Line,
 ) -> list[Normal]:
     from pcielab.analysis.normal.rows import judge_run
     from pcielab.store import Store, open_store
 
     store = asked if isinstance(asked, Store) else open_store(asked)
-    return judge_run(store, tests, line_gbps, link=link, mps_bytes=mps_bytes)
+    return judge_run(store, tests, line, link=link, mps_bytes=mps_bytes)
+
+
+def _check_line(question: Question) -> None:
+    """Refuse facts of a line where the device has none."""
+    if question.protocol is not None and question.line_gbps is None:
+        raise refusal(
+            "missing",
+            "--protocol: needs the rate of the line: give --line, or the rate in --device 'ConnectX-6 200G'",
+        )
+    if question.memory != "host" and (question.engine not in (None, "dma") or question.kind == "gpu"):
+        raise refusal(
+            "conflict",
+            f"--memory {question.memory}: says where the data of a NIC or drive lie: give --engine dma and its "
+            "--device, or --what p2p for copies between GPUs",
+        )
 
 
 def _check(

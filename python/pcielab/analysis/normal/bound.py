@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from pcielab._core import Tunnel, Width
+from pcielab.kinds.line import Line
 from pcielab.kinds.question import Question
 from pcielab.library.link import Link
+from pcielab.library.packet_rates import rate_of_name
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.link import Accounting
 from pcielab.model.questions import bandwidth, expander
@@ -37,8 +39,8 @@ class Bound:
     """One bound of a question.
 
     Attributes:
-        name: `wire`, `line`, `in flight` or `call`; of an expander, a bound of `pcielab.model.expander`, or
-            `unloaded`.
+        name: `wire`, `line`, `packets`, `in flight` or `call`; of an expander, a bound of
+            `pcielab.model.expander`, or `unloaded`.
         value: What it allows, in GB/s or commands a second; of a latency, the least time, ns.
         because: How it is computed, with its numbers.
         assumed: What was assumed, empty if nothing was.
@@ -77,6 +79,7 @@ def bounds(question: Question, call: Call | None) -> list[Bound]:
         size = question.size_bytes
         packets = question.value.unit.endswith("pps")
         found = [_commands(bound, size, packets) for bound in found] if size else []
+        found += _packets(question) if packets else []
     return sorted(found, key=lambda bound: bound.value)
 
 
@@ -127,13 +130,29 @@ def _wire(question: Question) -> list[Bound]:
     width, scale = question.width, 1.0
     if isinstance(width, Tunnel):
         width, scale = _TUNNELLED, width.raw_gbps / _TUNNELLED.raw_gbps
-    rate = _wire_gbytes(
-        width.generation, width.lanes, max(mps, _LEAST_MPS_BYTES), min(size, _LARGE_BYTES), _way(question)
-    )
+    mps = max(mps, _LEAST_MPS_BYTES)
+    rate = _wire_gbytes(_link(question, width, mps), min(size, _LARGE_BYTES), _way(question))
     payload = f"{question.width} with {mps} B of payload in a TLP"
     if size < mps:
         payload = f"{question.width} with transfers of {size} B"
     return [Bound("wire", rate * width.links * scale, payload, assumed)]
+
+
+def _link(question: Question, width: Width, mps_bytes: int) -> Link:
+    """The link of one device: as a store has it, for its own width and MPS, otherwise the usual one."""
+    known = question.link
+    if known is not None and (known.generation, known.lanes, known.mps_bytes) == (
+        width.generation,
+        width.lanes,
+        mps_bytes,
+    ):
+        return known
+    return Link(
+        generation=width.generation,
+        lanes=width.lanes,
+        mps_bytes=mps_bytes,
+        mrrs_bytes=usual_mrrs_bytes(mps_bytes),
+    )
 
 
 def _payload(question: Question) -> tuple[int, str]:
@@ -151,9 +170,8 @@ def _way(question: Question) -> str:
 
 
 @cache
-def _wire_gbytes(generation: int, lanes: int, mps: int, size: int, way: str) -> float:
+def _wire_gbytes(link: Link, size: int, way: str) -> float:
     """Payload rate of one link: of reads, of writes, or of both at once, their sum."""
-    link = Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=usual_mrrs_bytes(mps))
     [answer] = bandwidth(link, [_whole(size)], accounting=Accounting.SPEC)
     rates = {"read": answer.read.gbps, "write": answer.write.gbps, "both": 2 * answer.rdwr.gbps}
     return rates[way] / 8
@@ -166,10 +184,25 @@ def _whole(size: int) -> int:
 
 
 def _line(question: Question) -> list[Bound]:
-    if question.line_gbps is None:
+    # Packets have a size of their own, with which `_commands` counts preamble and gap.
+    protocol = None if question.what == "iops" else question.protocol
+    line = Line(
+        line_gbps=question.line_gbps, ports=question.ports, protocol=protocol, mtu_bytes=question.mtu_bytes
+    )
+    rate = line.payload_gbps(question.size_bytes)
+    if rate is None:
         return []
     directions = 2 if question.what == "both" else 1
-    return [Bound("line", directions * question.line_gbps / 8, f"a line of {question.line_gbps:g} Gb/s")]
+    assumed = "" if protocol is None or question.mtu_bytes else f"MTU {protocol.usual_mtu} B assumed"
+    return [Bound("line", directions * rate / 8, line.words, assumed)]
+
+
+def _packets(question: Question) -> list[Bound]:
+    """What the vendor states of frames of this size, all ports together."""
+    stated = rate_of_name(question.device) if question.kind == "nic" and question.size_bytes else None
+    if stated is None or not stated.limits(question.size_bytes or 0):
+        return []
+    return [Bound("packets", stated.rate_mpps * 1e6, f"{stated.model} by its vendor's specification")]
 
 
 def _in_flight(question: Question, size: int, depth: int, round_trip_ns: float) -> Bound:

@@ -13,7 +13,7 @@ from functools import cache
 
 from pcielab._core import LANES, LINE_RATES_GBPS, SPEEDS_GTPS, Width
 from pcielab.analysis.normal.bound import raw_rate
-from pcielab.analysis.normal.comparable import Elsewhere, question_of, ratio_of
+from pcielab.analysis.normal.comparable import ROUNDED, Elsewhere, question_of, ratio_of
 from pcielab.kinds.question import Question
 from pcielab.library.causes import causes
 from pcielab.library.published_figures import PublishedFigure, published_figures
@@ -144,7 +144,7 @@ def _applies(effect: Question, question: Question) -> bool:
     """Whether an effect on one question says something about another."""
     if effect.is_time != question.is_time:
         return False
-    if (effect.what == "p2p") != (question.what == "p2p"):
+    if (effect.moved == "p2p") != (question.moved == "p2p"):
         return False
     same_engine = question.engine is None or effect.engine == question.engine
     same_kind = question.kind is None or effect.kind == question.kind
@@ -179,8 +179,9 @@ def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
         return
     for line_gbps in (rate for rate in LINE_RATES_GBPS if rate >= _LEAST_LINE_GBPS):
         ratio = ratio_of(replace(question, line_gbps=line_gbps))
-        if ratio is not None and max(usual.low, _LINE_SHARE) <= ratio <= 1:
-            effect = f"usual for a line of {line_gbps:g} Gb/s: {ratio:.2f} of it"
+        if ratio is not None and max(usual.low, _LINE_SHARE) <= ratio <= ROUNDED:
+            how = f" with {question.protocol.words(question.mtu_bytes)}" if question.protocol else ""
+            effect = f"usual for a line of {line_gbps:g} Gb/s{how}: {ratio:.2f} of it"
             yield Candidate("line", "The line binds, not the link", effect, False, "the port's rate: give --line")
             return
 

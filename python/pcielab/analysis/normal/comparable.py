@@ -206,7 +206,7 @@ _ONE_WAY = {"h2d": "one way", "d2h": "one way"}
 
 
 def _same_kind(question: Question) -> _Key:
-    return (*_same_device(question), question.what)
+    return (*_same_device(question), question.moved)
 
 
 def _same_engine(question: Question) -> _Key:
@@ -214,7 +214,7 @@ def _same_engine(question: Question) -> _Key:
     if question.kind == "expander" and not question.is_time:
         return (*_same_device(question), "both")
     # A core's stores are combined and posted, its loads are not: their ratios are hundreds apart.
-    way = question.what if question.engine == "core" else _ONE_WAY.get(question.what, question.what)
+    way = question.what if question.engine == "core" else _ONE_WAY.get(question.moved, question.moved)
     return (*_same_device(question), way)
 
 

@@ -31,6 +31,8 @@ from pcielab.kinds.question import (
 )
 from pcielab.library.alike import alike
 from pcielab.library.figure_words import ENGINES, WHATS
+from pcielab.library.packet_rates import rate_of_name
+from pcielab.library.protocols import PROTOCOLS
 from pcielab.library.published_figures import published_figures
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.wording import byte_size, shown, time_text
@@ -70,6 +72,7 @@ _CAUSES_NAMED = 3
 _CARRIERS = {
     "wire": "link can carry",
     "line": "NIC's line can carry",
+    "packets": "NIC is specified to process",
     "in flight": "bytes in flight can reach",
     "slots-to-memory": "flits to memory can carry",
     "slots-from-memory": "flits from memory can carry",
@@ -79,6 +82,7 @@ _CARRIERS = {
 _OTHERS = {
     "wire": "another link",
     "line": "another line rate",
+    "packets": "another NIC",
     "in flight": "a shorter round trip",
     "slots-to-memory": "another share of reads",
     "slots-from-memory": "another share of reads",
@@ -102,6 +106,7 @@ def judge(question: Question, origin: str = "") -> Normal:
         causes = []
     figures = usual.figures if usual else tuple(few(question))
     sentences = _sentences(question, found, ratio, usual, figures, verdict, causes)
+    sentences += _stated_messages(question)
     if not origin:  # the names are the asker's
         sentences += unknown_names(question)
     return Normal(
@@ -116,6 +121,14 @@ def judge(question: Question, origin: str = "") -> Normal:
         missing=_missing(question, found),
         origin=origin,
     )
+
+
+def _stated_messages(question: Question) -> Iterator[str]:
+    """What a vendor states of messages, beside a rate of packets that it does not bound."""
+    is_packets = question.what == "iops" and question.kind == "nic" and question.value.unit.endswith("pps")
+    stated = rate_of_name(question.device) if is_packets else None
+    if stated is not None and stated.counts == "messages":
+        yield f"{stated.words}; that is no bound of frames, whose rate few have published."
 
 
 def _ratio(question: Question, found: list[Bound], usual: Elsewhere | None) -> float | None:
@@ -253,6 +266,13 @@ def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
         missing["--device"] = "NICs, drives and FPGAs differ; all are pooled"
     if question.kind == "nic" and question.line_gbps is None:
         missing["--line"] = "the line may bind before the link"
+    elif (
+        question.kind == "nic"
+        and question.protocol is None
+        and _moves_payload(question)
+        and question.what != "iops"
+    ):
+        missing["--protocol"] = _protocol_reason()
     if question.mps_bytes is None and isinstance(question.width, Width) and _moves_payload(question):
         missing["--mps"] = _payload_reason(question)
     if question.completion is None and question.what in ("latency", "iops") and question.engine == "dma":
@@ -275,6 +295,11 @@ def _missing_of_expander(question: Question, missing: dict[str, str]) -> dict[st
 
 def _moves_payload(question: Question) -> bool:
     return question.engine != "core" and not question.is_time
+
+
+def _protocol_reason() -> str:
+    tcp, roce = (100 * (1 - PROTOCOLS[word].share(mtu)) for word, mtu in (("tcp", None), ("roce", 1024)))
+    return f"headers take a part of the line: {tcp:.0f} % of TCP with MTU 1500, {roce:.0f} % of RoCE with MTU 1024"
 
 
 def _payload_reason(question: Question) -> str:

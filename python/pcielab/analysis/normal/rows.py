@@ -9,6 +9,7 @@ from pcielab.analysis.normal.answer import Normal, Verdict
 from pcielab.analysis.normal.judge import judge
 from pcielab.errors import refusal
 from pcielab.kinds.explained import matching
+from pcielab.kinds.line import Line
 from pcielab.kinds.question import Carrier, Question, read_carrier
 from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
@@ -18,7 +19,7 @@ from pcielab.wording import shown
 def judge_run(
     store: Store,
     tests: Sequence[str] = (),
-    line_gbps: float | None = None,
+    line: Line | None = None,
     *,
     link: str | None = None,
     mps_bytes: int | None = None,
@@ -28,7 +29,7 @@ def judge_run(
     Args:
         store: A run of transfers, simulated or measured, or an import of what another tool measured.
         tests: Only these: numbers of tests, or parts of their family or name. All, if empty.
-        line_gbps: Line rate of the NIC that measured, Gb/s.
+        line: Line of the NIC that measured, and where its data lie.
         link: Link of the device, `gen4x16`, of the rows that say none of their own.
         mps_bytes: Maximum payload size, likewise.
 
@@ -42,8 +43,8 @@ def judge_run(
         store.require_kind("transfers", "normal")
         return []
     questions = list(of_kind(store, set(matching(store, tests))))
-    if line_gbps is not None:
-        questions = [replace(question, line_gbps=line_gbps) for question in questions]
+    if line is not None:
+        questions = [line.of(question) for question in questions]
     if link is not None:
         questions = _linked(questions, read_carrier(link, "--link"), link)
     if mps_bytes is not None:

@@ -14,6 +14,7 @@ from pcielab.wording import named, shown
 from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
+    from pcielab.kinds.line import Line
     from pcielab.library.fabrics.load import Fabric
     from pcielab.library.link import Link
     from pcielab.library.profiles import ResolvedSystem
@@ -39,6 +40,10 @@ def why(
     flows: str | None = None,
     tests: Sequence[str] = (),
     measured: float | None = None,
+    line_gbps: float | None = None,
+    ports: int | None = None,
+    protocol: str | None = None,
+    mtu_bytes: int | None = None,
     progress: Progress = no_progress,
     limit: int | None = None,
 ) -> Why:
@@ -57,6 +62,10 @@ def why(
         tests: Of stores, only these tests: numbers, or parts of a family or name.
         measured: For a test or frames, a measured value: Gb/s of one direction, frames less their FCS; for a test
             of latency, ns.
+        line_gbps: Of a store of perftest, the rate of a port of the NIC.
+        ports: Likewise, ports that carry the value together.
+        protocol: Likewise, the line's protocol, where the report does not say its link layer.
+        mtu_bytes: Likewise, its MTU.
         progress: Called with the tests simulated or the changes estimated, and their total.
         limit: For flows, shares that all changes may take (see `fabric.influence_of_each`).
 
@@ -72,6 +81,10 @@ def why(
         "flows": flows,
         "test": tests or None,
         "measured": measured,
+        "line": line_gbps,
+        "ports": ports,
+        "protocol": protocol,
+        "mtu": mtu_bytes,
     }
     question = _loaded(asked) if isinstance(asked, str | Path) else asked
     chosen = {name for name, value in given.items() if value is not None}
@@ -93,11 +106,15 @@ def why(
     if not isinstance(question, Store):
         return _of_fabric(_fabric(question, chosen).with_(_of_fabrics(sets)), flows, progress, limit)
     _refuse("store", chosen)
+    of_line = sorted(chosen & {"line", "ports", "protocol", "mtu"})
+    if other is not None and of_line:
+        raise refusal("conflict", f"--{of_line[0]}: has no effect with two stores: leave it out")
     if other is None:
         from pcielab.analysis.why.stores import why_store
         from pcielab.store.manifest import extrapolated_of
 
-        answer = why_store(question, tests, progress, limit)
+        line = _line(line_gbps, ports, protocol, mtu_bytes)
+        answer = why_store(question, tests, progress, limit, line)
         notes = dict.fromkeys((*extrapolated_of(question.manifest), *answer.notes))
         return replace(answer, notes=tuple(notes))
     from pcielab.analysis.why.two import why_two
@@ -106,7 +123,7 @@ def why(
 
 
 _TAKES = {
-    "store": {"other", "test"},
+    "store": {"other", "test", "line", "ports", "protocol", "mtu"},
     "test": {"profile", "set", "measured"},
     "frames": {"profile", "set", "link", "measured"},
     "lines": {"profile", "set", "measured"},
@@ -152,6 +169,17 @@ def _loaded(asked: str | Path) -> "Store | Fabric":
     from pcielab.store import open_store
 
     return open_store(asked)
+
+
+def _line(
+    line_gbps: float | None, ports: int | None, protocol: str | None, mtu_bytes: int | None
+) -> "Line | None":
+    """What the asker says of a NIC's line; None: nothing."""
+    if (line_gbps, ports, protocol, mtu_bytes) == (None, None, None, None):
+        return None
+    from pcielab.kinds.line import read_line
+
+    return read_line(line_gbps, ports, protocol, mtu_bytes)
 
 
 def why_lines(

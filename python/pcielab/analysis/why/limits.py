@@ -7,7 +7,7 @@ a measured machine, the run's own tests with warm caches show what the caches co
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pcielab.analysis.why.answer import Bar, Cell, Change, Why, words_of
 from pcielab.analysis.why.gains import Gain, helpful, ordered
@@ -19,10 +19,13 @@ from pcielab.kinds.transfers.effects import Effect, effects_of
 from pcielab.library.message_profiles import recorded_messages
 from pcielab.store import Store
 
+if TYPE_CHECKING:
+    from pcielab.kinds.line import Line
+
 _SHOWN = 6
 
 
-def why_limits(store: Store, found: ExplainedRun) -> Why:
+def why_limits(store: Store, found: ExplainedRun, line: "Line | None" = None) -> Why:
     """Why the tests of a run give their values, one of them in detail.
 
     It is the median of those that the most common limit binds, or of latencies the one that cold caches cost most.
@@ -30,6 +33,7 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
     Args:
         store: The run.
         found: Its explained rows, at least one.
+        line: Of what perftest measured, what is known of the NIC's line.
     """
     rates = [row for row in found.rows if not row.is_latency]
     rows = rates or found.rows
@@ -37,7 +41,8 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
     effects = _effects(store, {one.test for one in rows})
     median = sorted(group, key=lambda one: one.share or one.value)[len(group) // 2]
     row = next((one for one in rows if effects and one.test == effects[0].test), median)
-    gains = [_of_effect(effect) for effect in effects] if effects else _gains(store, row)
+    full = None if effects else _full_line(store, row, line)
+    gains = [_of_effect(effect) for effect in effects] if effects else [] if full else _gains(store, row)
     asked = {
         "title": store.title,
         "about": found.about,
@@ -46,7 +51,7 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
         "group": len(group),
         "row": _asked(row),
         "gains": [asdict(gain) for gain in gains],
-        "remedies": "caches" if effects else _remedies(store, row),
+        "remedies": "caches" if effects else {"line": full} if full else _remedies(store, row),
     }
     question, sentences, sure, best = words_of("limits", asked)
     return Why(
@@ -73,6 +78,18 @@ def _asked(row: Explained) -> dict[str, Any]:
         "limits": [(limit.name, limit.value) for limit in row.limits],
         "reasons": row.reasons,
     }
+
+
+def _full_line(store: Store, row: Explained, line: "Line | None") -> str | None:
+    """What to say of a NIC's line that holds a value; None: none does, or it is no value of a NIC."""
+    if "pair" not in row.asked or row.is_latency:
+        return None
+    parameters = next(record["parameters"] for record in store.records() if record["id"] == row.test)
+    if parameters.get("tool") != "perftest":
+        return None
+    from pcielab.kinds.tools.lines import full_line
+
+    return full_line(parameters, row.value, line)
 
 
 def _remedies(store: Store, row: Explained) -> str | dict[str, str]:

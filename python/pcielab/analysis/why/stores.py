@@ -17,10 +17,15 @@ from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
     from pcielab.analysis.explain import ExplainedRun
+    from pcielab.kinds.line import Line
 
 
 def why_store(
-    store: Store, tests: Sequence[str] = (), progress: Progress = no_progress, limit: int | None = None
+    store: Store,
+    tests: Sequence[str] = (),
+    progress: Progress = no_progress,
+    limit: int | None = None,
+    line: "Line | None" = None,
 ) -> Why:
     """Why the tests of a store give their values.
 
@@ -29,11 +34,14 @@ def why_store(
         tests: Only these: numbers, or parts of a family or name. All, if empty.
         progress: Called while changes are simulated.
         limit: For flows, shares that all changes may take (see `influence_of_each`).
+        line: Of what perftest measured, the NIC's line.
 
     Raises:
         InputError: The run is emulated, a text of `tests` matches no test, or no test has a value.
     """
     store.require_speed("why")
+    if line is not None:
+        return _of_line(store, tests, line)
     if has_link_bounds(store, tests):
         return why_transfers(store, tests, progress)
     counts = flow_counts(store, tests)
@@ -74,6 +82,21 @@ def why_store(
             progress=progress,
         )
     return why_limits(store, found)
+
+
+def _of_line(store: Store, tests: Sequence[str], line: "Line") -> Why:
+    """Why a NIC gives its values, whose line the asker knows."""
+    from pcielab.kinds.explained import matching
+    from pcielab.kinds.tools.explain import explain_tools
+
+    if not any(record["parameters"].get("tool") == "perftest" for record in store.records()):
+        raise refusal(
+            "conflict", "--line, --ports, --protocol, --mtu: of what perftest measured on a NIC: leave them out"
+        )
+    found = explain_tools(store, matching(store, tests), line)
+    if not found.rows:
+        raise refusal("missing", f"{store.path}: no test has a result: give a finished run, or other tests")
+    return why_limits(store, found, line)
 
 
 def _average_ns(store: Store, test: int) -> float | None:

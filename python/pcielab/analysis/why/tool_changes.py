@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 
 from pcielab.analysis.why.gains import Gain, link_changes, ordered
 from pcielab.kinds.explained import Explained
-from pcielab.kinds.tools.explain import limits_of_tool, link_of_tool
+from pcielab.kinds.tools.explain import limits_of_tool
+from pcielab.kinds.tools.lines import link_of_tool
 from pcielab.library.link import Link
 from pcielab.store import Store
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from pcielab import model
 from pcielab.kinds.explained import MARKED_BELOW, Explained, ExplainedRun, Limit, Unit
 from pcielab.kinds.rooms import Explain
+from pcielab.kinds.tools.lines import line_bound_gbps, link_of_tool
 from pcielab.kinds.tools.rows import MOVED
 from pcielab.library.link import Link
-from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
 if TYPE_CHECKING:
+    from pcielab.kinds.line import Line
     from pcielab.kinds.question import Question
 
 _LONG = 1 << 20
@@ -29,14 +30,27 @@ _OWN_RATES = {
     "perftest": "the network or the other host",
     "fio": "the drive itself",
 }
+_NEAR_GPU = (
+    "the way between the NIC and the GPU whose memory it uses (pcielab expect MACHINE --ask 'p2p-write nic0>gpu0')"
+)
 _NO_LINK = "unknown link, so no bounds: import again with --link, --mps and --mrrs, or with --doctor"
 
 
-def explain_tools(store: Store, tests: Sequence[int]) -> ExplainedRun:
-    """The numbers of another tool among `tests`, each with the bound of its link's wire."""
+def explain_tools(store: Store, tests: Sequence[int], line: "Line | None" = None) -> ExplainedRun:
+    """The numbers of another tool among `tests`, each with the bounds of its link's wire and of a NIC's line.
+
+    Args:
+        store: The imported run.
+        tests: Numbers of tests.
+        line: What is known of the NIC's line beside the tool's output.
+    """
     known = link_parameters(store.manifest)
     link = link_of_tool(store.manifest)
-    rows = [row for record in store.records() if record["id"] in tests and (row := _row(record, link)) is not None]
+    rows = [
+        row
+        for record in store.records()
+        if record["id"] in tests and (row := _row(record, link, line)) is not None
+    ]
     source = store.manifest.get("source") or {}
     about = f"{source.get('format') or 'another tool'} {source.get('version') or ''}".strip()
     if link is None:
@@ -48,31 +62,15 @@ def explain_tools(store: Store, tests: Sequence[int]) -> ExplainedRun:
     return ExplainedRun(rows, ", ".join([f"{about} on Gen{link.generation} x{link.lanes}", *parts]), notes)
 
 
-def link_of_tool(manifest: Mapping[str, Any]) -> Link | None:
-    """The link that an import was given; None if its generation or width is unknown."""
-    known = link_parameters(manifest)
-    if known.get("generation") is None or known.get("lanes") is None:
-        return None
-    more = {key: known[key] for key in ("rcb_bytes", "ecrc") if known.get(key) is not None}
-    mps_bytes = known.get("mps_bytes") or USUAL_MPS_BYTES
-    return Link(
-        generation=known["generation"],
-        lanes=known["lanes"],
-        mps_bytes=mps_bytes,
-        mrrs_bytes=known.get("mrrs_bytes") or usual_mrrs_bytes(mps_bytes),
-        **more,
-    )
-
-
-def _row(record: Mapping[str, Any], link: Link | None) -> Explained | None:
+def _row(record: Mapping[str, Any], link: Link | None, line: "Line | None") -> Explained | None:
     whole = {row["metric"]: float(row["value"]) for row in record["scalars"] if not row["subject"]}
     found = next(((whole[metric], unit) for metric, unit in _METRICS if metric in whole), None)
     if found is None:
         return None
     (value, unit), parameters = found, record["parameters"]
-    limits = limits_of_tool(parameters, link) if link is not None and unit != "ns" else ()
+    limits = limits_of_tool(parameters, link, line) if unit != "ns" else ()
     below = bool(limits) and value < MARKED_BELOW * limits[0].value
-    own = _OWN_RATES.get(str(parameters.get("tool")))
+    own = _NEAR_GPU if parameters.get("memory") == "gpu" else _OWN_RATES.get(str(parameters.get("tool")))
     return Explained(
         test=int(record["id"]),
         family=record["family"],
@@ -87,8 +85,18 @@ def _row(record: Mapping[str, Any], link: Link | None) -> Explained | None:
     )
 
 
-def limits_of_tool(parameters: Mapping[str, Any], link: Link) -> tuple[Limit, ...]:
-    """The bounds of the wire, tightest first; none if the data need not cross the link."""
+def limits_of_tool(
+    parameters: Mapping[str, Any], link: Link | None, line: "Line | None" = None
+) -> tuple[Limit, ...]:
+    """The bounds of wire and line, tightest first; none if the data need not cross the link."""
+    found = [*_wire(parameters, link)] if link is not None else []
+    if parameters.get("tool") == "perftest":
+        rate = line_bound_gbps(parameters, line)
+        found += [Limit("line", rate)] if rate is not None else []
+    return tuple(sorted(found, key=lambda limit: limit.value))
+
+
+def _wire(parameters: Mapping[str, Any], link: Link) -> tuple[Limit, ...]:
     moved = MOVED.get((str(parameters.get("tool")), parameters.get("direction")))
     of_devices = parameters.get("pair") == "sum" or parameters.get("counted") == "total"
     if moved is None or of_devices or parameters.get("access") == "buffered" or parameters.get("state"):

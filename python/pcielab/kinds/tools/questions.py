@@ -10,7 +10,9 @@ from typing import Any
 
 from pcielab._core import Width
 from pcielab.errors import refusal
+from pcielab.kinds.line import line_of_parameters
 from pcielab.kinds.question import Kind, Question, Value, What, kind_of, line_of
+from pcielab.kinds.tools.lines import link_of_tool
 from pcielab.kinds.tools.rows import COPIERS, MOVED, MeasuredRow, measured_rows
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
@@ -43,7 +45,7 @@ def _questions(store: Store, tests: Set[int]) -> Iterator[Question]:
     of_run = str((store.manifest.get("device") or {}).get("name") or "")
     several = "," in str((store.manifest.get("source") or {}).get("format") or "")
     width = Width(known["generation"], known["lanes"]) if complete else None
-    common: dict[str, Any] = {"mps_bytes": known.get("mps_bytes")}
+    common: dict[str, Any] = {"mps_bytes": known.get("mps_bytes"), "link": link_of_tool(store.manifest)}
     rows = measured_rows(store)
     with_median = {row.test for row in rows if row.statistic == "median" and row.value > 0}
     for row in rows:
@@ -51,7 +53,7 @@ def _questions(store: Store, tests: Set[int]) -> Iterator[Question]:
             continue
         is_both = what == "both"
         device = row.device or ("" if several else of_run)
-        yield Question(
+        question = Question(
             what=what,
             # Copies between GPUs may use NVLink: most tools do not say.
             width=width if what != "p2p" or row.over_pcie else None,
@@ -66,6 +68,7 @@ def _questions(store: Store, tests: Set[int]) -> Iterator[Question]:
             name=_name(row),
             **common,
         )
+        yield line_of_parameters(vars(row)).of(question) if row.tool == "perftest" else question
 
 
 def _is_chosen(row: MeasuredRow, with_median: Set[int]) -> bool:

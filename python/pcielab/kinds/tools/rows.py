@@ -29,6 +29,8 @@ Counted: TypeAlias = Literal["one", "both", "total"]
 """Directions or devices that a value counts: one, both directions, or all devices together."""
 Engine: TypeAlias = Literal["copy", "kernel"]
 """What moves the data, where the tool names it: a copy engine, or the processors of a GPU."""
+LinkLayer: TypeAlias = Literal["ethernet", "infiniband"]
+"""Link layer of an RDMA port."""
 State: TypeAlias = Literal["pageable", "through-host"]
 """A condition that the tool names, by its word in `pcielab normal --state`."""
 Quantity: TypeAlias = Literal["bandwidth", "latency", "iops"]
@@ -93,6 +95,9 @@ class MeasuredSetting:
             host's memory.
         path: What connects two GPUs, in the words of `nvidia-smi topo -m`: `NV4`, `PIX`, `SYS`.
         device: Name of the device, where the text gives it.
+        link_layer: Link layer of an RDMA port, of perftest.
+        mtu_bytes: Payload of an RDMA packet at most, of perftest.
+        memory: `gpu` if the tool says that its buffers lie in a GPU.
     """
 
     tool: Tool
@@ -113,6 +118,9 @@ class MeasuredSetting:
     state: State | None = None
     path: str | None = None
     device: str | None = None
+    link_layer: LinkLayer | None = None
+    mtu_bytes: int | None = None
+    memory: Literal["gpu"] | None = None
 
     @property
     def over_pcie(self) -> bool:

@@ -41,6 +41,7 @@ def _question(record: Mapping[str, Any], facts: MachineFacts, device: str) -> Qu
         "kind": _device_kind(device),
         "size_bytes": None if size is None else int(size),
         "mps_bytes": link.mps_bytes,
+        "link": facts.model_link,
         "device": device,
         "name": f"{record['id']} {record['name']}" + ("" if size is None else f" {size} B"),
     }

@@ -63,6 +63,10 @@ class Lines:
         at = self._next + ahead
         return self._lines[at][2] if at < len(self._lines) else ""
 
+    def before(self, count: int) -> list[str]:
+        """The lines before the next one, at most `count`, the nearest first."""
+        return [self._lines[at][2] for at in range(self._next - 1, max(self._next - count, 0) - 1, -1)]
+
     @property
     def number(self) -> int:
         """Number of the next line, or of the last one at the end."""

@@ -24,6 +24,8 @@ _FACTS = {
     "transport": "Connection_type",
     "queues": "Number_of_qps",
     "tx_depth": "TX_depth",
+    "mtu": "Mtu",
+    "link_layer": "Link_type",
 }
 _NEEDED = ("MsgSize", "n_iterations")
 _NUMBERS = frozenset(

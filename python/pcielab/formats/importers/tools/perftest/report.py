@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from pcielab.errors import refusal
 from pcielab.formats.importers.tools.writing import MEBIBYTES_GBPS, Measured, Measurement
-from pcielab.kinds.tools.rows import Direction, MeasuredSetting
+from pcielab.kinds.tools.rows import Direction, LinkLayer, MeasuredSetting
 from pcielab.wording import shown
 
 RateUnit: TypeAlias = Literal["MB/sec", "Gb/sec"]
@@ -26,6 +26,7 @@ _DIRECTIONS: dict[str, Direction] = {
     "Atomic": "atomic",
 }
 _FACTORS: dict[RateUnit, Decimal] = {"MB/sec": MEBIBYTES_GBPS, "Gb/sec": Decimal(1)}
+_LINK_LAYERS: dict[str, LinkLayer] = {"Ethernet": "ethernet", "IB": "infiniband"}
 _NS = Decimal(1000)
 PORTS = ("port_1", "port_2")
 """Ports of a report with two, as keys of its results end."""
@@ -104,7 +105,7 @@ def measured(
         title: Its test.
         results: Its lines.
         unit: Unit of its bandwidths; None if it does not say.
-        head: The words of its head: `device`, `transport`, `tx_depth`, `queues`.
+        head: The words of its head: `device`, `transport`, `tx_depth`, `queues`, `mtu`, `link_layer`, `memory`.
         where: The file, for errors.
 
     Raises:
@@ -132,6 +133,9 @@ def measured(
             queues=queues,
             transport=head.get("transport"),
             device=head.get("device"),
+            link_layer=_LINK_LAYERS.get(head.get("link_layer", "")),
+            mtu_bytes=_count(head, "mtu"),
+            memory="gpu" if "memory" in head else None,
         )
         metrics = _times(result) if title.is_latency else _rates(title, result, unit)
         tests.append(Measurement(title.title, title.name, setting, metrics))

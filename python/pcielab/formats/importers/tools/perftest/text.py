@@ -49,9 +49,14 @@ _FACTS = {
     "transport": re.compile(r"\bConnection type\s*: (\w{1,10})", re.ASCII),
     "queues": re.compile(r"\bNumber of qps\s*: (\d{1,7})\b", re.ASCII),
     "tx_depth": re.compile(r"\bTX depth\s*: (\d{1,7})\b", re.ASCII),
+    "mtu": re.compile(r"\bMtu\s*: (\d{3,4})\[B\]", re.ASCII),
+    "link_layer": re.compile(r"\bLink type\s*: (Ethernet|IB)\b", re.ASCII),
 }
 BEGINS = (re.compile(r"(?:[A-Z]\w{1,20} ){1,4}(?:BW|Latency) Test|#bytes\s.*", re.ASCII), TITLE)
 """Lines with which a report begins."""
+_GPU_MEMORY = re.compile(r".*(?:--use_(?:cuda|rocm|hip)\b|\bGPU buffer\b).*", re.ASCII)
+"""What perftest, or its command, says above the title of a report whose buffers lie in a GPU."""
+_ABOVE_TITLE = 32
 _FRAME = re.compile(r"-{4,}")
 _WARNING = re.compile(r"(Conflicting CPU frequency|Test integrity|Warning|WARNING|CPU frequency is not max).*")
 _PROGRAM = re.compile(r".*\bib_(write|read|send|atomic)_(bw|lat)\b.*", re.ASCII)
@@ -68,12 +73,14 @@ def read_report(lines: Lines, previous: Measured | None) -> Measured:
         InputError: Its table is truncated or damaged, or its test is not known.
     """
     where = f"{lines.file}, line {lines.number}"
+    is_in_gpu = _is_in_gpu(lines)
     head = _head(lines)
     if not lines.peek().startswith("#bytes"):
         return Measured("perftest", None, (), notes=("perftest: a report without results: give the client's",))
     keys, unit = _columns(lines)
     title = _title(head, lines, is_latency="BW_average" not in keys, where=where)
     facts = {key: found[1] for key, fact in _FACTS.items() if (found := fact.search("\n".join(head)))}
+    facts |= {"memory": "gpu"} if is_in_gpu else {}
     results: list[Result] = []
     while line := lines.peek():
         if line[0].isdigit():
@@ -87,6 +94,16 @@ def read_report(lines: Lines, previous: Measured | None) -> Measured:
         return Measured("perftest", None, report.tests, report.device, notes=(note,))
     lines.take()
     return report
+
+
+def _is_in_gpu(lines: Lines) -> bool:
+    """Whether the lines above the next one, up to another table, say that buffers lie in a GPU."""
+    for line in lines.before(_ABOVE_TITLE):
+        if line[0].isdigit() or line.startswith("#bytes"):
+            break
+        if _GPU_MEMORY.fullmatch(line):
+            return True
+    return False
 
 
 def _head(lines: Lines) -> list[str]:
