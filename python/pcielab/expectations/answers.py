@@ -5,15 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pcielab.expectations.edges import Edge, Facets, Flow, flows_of
+from pcielab.expectations.latencies import facets_of_latency, latency_range
 from pcielab.expectations.machine import Machine
-from pcielab.expectations.processors import families
-from pcielab.expectations.questions import Question
+from pcielab.expectations.packets import PacketEdge, packet_edges
+from pcielab.expectations.questions import OF_PACKETS, Question
 from pcielab.expectations.ranges import SURENESS, Range, Ranges, Sureness
 from pcielab.expectations.sharing import equal_rate, fair_rates
 
 _STAGED = "copies through host memory"
 _SHOWN_ROWS = 4
-_LATENCIES = ("latency-read", "latency-write", "latency-staged")
+_LATENCIES = ("latency-read", "latency-write", "latency-staged", "latency-rdma")
 _COLLAPSE = (
     "several flows leave one switch for different root ports: on some machines posted writes then collapse to a "
     "few GB/s (B01-16, B04-18: 2.7 to 13.5 GB/s; after a change of firmware, kernel and driver 52 to 56 GB/s on "
@@ -27,7 +28,7 @@ class Answer:
 
     Attributes:
         question: The question, as text.
-        unit: `GB/s`, or `us`.
+        unit: `GB/s`, `us`, or `Mpps`: millions of packets a second.
         bound: What the model allows at most; None of latencies, which have none.
         lower: Lower end of what to expect; None if unknown.
         upper: Upper end.
@@ -86,6 +87,8 @@ def answer(machine: Machine, question: Question, ranges: Ranges) -> Answer:
     """
     if question.kind in _LATENCIES:
         return _latency(machine, question, ranges)
+    if question.kind in OF_PACKETS:
+        return _of_packets(machine, question, ranges)
     flows = flows_of(question, machine)
     ends = _ends(flows, ranges)
     if question.kind in ("ring", "ring-staged"):
@@ -118,7 +121,8 @@ def _ends(flows: Sequence[Flow], ranges: Ranges) -> _Ends:
         one = found[edge] or wide[edge]
         scale = 1.0 if edge.is_absolute else edge.nominal
         lower[edge] = min(one.lower * scale, edge.bound) if one is not None else math.inf
-        upper[edge] = min(one.upper * scale, edge.bound) if found[edge] is not None and one else edge.bound
+        is_held = found[edge] is not None and edge.is_driven
+        upper[edge] = min(one.upper * scale, edge.bound) if is_held and one else edge.bound
     for edge, one in wide.items():
         if one is None:
             # Nothing is published: it carries at least what the largest flow alone gets of the other edges.
@@ -238,20 +242,50 @@ def facets_of_all_to_all(limit: Edge) -> tuple[Facets, ...]:
     return ({"edge": "all-to-all", "limited_by": own}, {"edge": "all-to-all"})
 
 
+def _of_packets(machine: Machine, question: Question, ranges: Ranges) -> Answer:
+    """The packets of all NICs together: of each, the least of link, line and device."""
+    lower = upper = bound = 0.0
+    limits: list[PacketEdge] = []
+    for name in question.devices:
+        edges = packet_edges(machine, question, name, ranges)
+        lower, upper = lower + min(one.lower for one in edges), upper + min(one.upper for one in edges)
+        bound += min(one.bound for one in edges)
+        # An unknown device decides nothing where even the slowest known one fills link and line.
+        limits.append(min(edges, key=lambda one: one.lower))
+    limit = limits[0]
+    unknown = tuple(dict.fromkeys(one.label for one in limits if one.is_unknown))
+    used = [one.found for one in limits if one.found is not None]
+    sureness: Sureness = max((one.sureness for one in used), key=SURENESS.index, default="comparable")
+    return Answer(
+        question=question.text,
+        unit="Mpps",
+        bound=bound,
+        lower=lower if lower > 0 else None,
+        upper=min(upper, bound),
+        limit=limit.label,
+        limit_kind=limit.kind,
+        sureness="unknown" if unknown else sureness,
+        rows=tuple(dict.fromkeys(row for one in used for row in one.rows)),
+        sites=min((one.sites for one in used), default=0),
+        unknown=unknown,
+        notes=tuple(dict.fromkeys(one.note for one in limits if one.note)),
+        flows=len(question.devices),
+    )
+
+
 def _latency(machine: Machine, question: Question, ranges: Ranges) -> Answer:
-    [kind] = {question.kind}
-    how = kind.removeprefix("latency-")
+    how = question.kind.removeprefix("latency-")
     lower, upper = math.inf, 0.0
     found: list[Range] = []
     labels: list[str] = []
-    for one, other in question.pairs:
-        chain = facets_of_latency(machine, how, one, other)
-        labels.append(chain[0].get("scope", "host"))
-        measured = ranges.of(chain)
+    ways = question.pairs or tuple((name, name) for name in question.devices)
+    for one, other in ways:
+        labels.append(facets_of_latency(machine, how, one, other)[0].get("scope", "host"))
+        measured = latency_range(machine, how, (one, other), ranges)
         if measured is not None:
             found.append(measured)
             lower, upper = min(lower, measured.lower), max(upper, measured.upper)
-    known = len(found) == len(question.pairs)
+    known = len(found) == len(ways)
     return Answer(
         question=question.text,
         unit="us",
@@ -267,28 +301,7 @@ def _latency(machine: Machine, question: Question, ranges: Ranges) -> Answer:
         sites=min((one.sites for one in found), default=0),
         unknown=() if known else ("latency of this way",),
         notes=(),
-        flows=len(question.pairs),
-    )
-
-
-def facets_of_latency(machine: Machine, how: str, one: str, other: str) -> tuple[Facets, ...]:
-    """What a latency is comparable by: how it is measured, what is between the devices, the processor."""
-    base: Facets = {"edge": "latency", "how": how}
-    if how == "staged":
-        return (base,)
-    way = machine.way(one, other)
-    switches = {part.name for part in (*way.up, *way.down) if part.kind == "switch"}
-    scope: str = "one-socket" if way.scope == "same-stack" else way.scope
-    if scope == "same-switch" and switches:
-        scope = "switch-tree"
-    family = families().get(machine.family or "")
-    link = machine.part(one).link
-    generation = str(link.generation) if link else ""
-    lineage = family.lineage if family else ""
-    return (
-        {**base, "scope": scope, "generation": generation, "lineage": lineage},
-        {**base, "scope": scope, "generation": generation},
-        {**base, "scope": scope},
+        flows=len(ways),
     )
 
 

@@ -19,7 +19,8 @@ from pcielab.expectations.tables import shipped_ranges
 from pcielab.formats.importers.tools.output import read_output
 from pcielab.formats.importers.tools.reading import read_text
 from pcielab.formats.importers.tools.writing import Measurement
-from pcielab.kinds.tools.rows import COPIERS
+from pcielab.kinds.line import line_of_parameters
+from pcielab.kinds.tools.rows import COPIERS, MeasuredSetting
 
 Outcome: TypeAlias = Literal["ok", "low", "above", "unknown"]
 _GBPS_OF_GBYTES = 8.0
@@ -174,10 +175,31 @@ def _of_rdma(test: Measurement, machine: Machine) -> str | None:
     alike = {(nic.link, nic.line_gbps) for nic in nics}
     if not (named or len(alike) == 1) or (setting.size_bytes or 0) < _LARGE_BLOCK_BYTES:
         return None
-    nic = (named or nics)[0].name
+    nic, line = (named or nics)[0].name, _line_words(setting)
+    if setting.memory == "gpu":
+        return _of_rdma_in_gpu(setting, nic, machine, line)
     if setting.counted == "both":
-        return f"both {nic}"
-    return f"{'d2h' if setting.direction == 'read' else 'h2d'} {nic}"
+        return f"both {nic}{line}"
+    return f"{'d2h' if setting.direction == 'read' else 'h2d'} {nic}{line}"
+
+
+def _line_words(setting: MeasuredSetting) -> str:
+    """The conditions of a question that say what the tool printed of the line."""
+    line = line_of_parameters(vars(setting))
+    if line.protocol is None:
+        return ""
+    return f" protocol={line.protocol.word}" + (f" mtu={line.mtu_bytes}" if line.mtu_bytes else "")
+
+
+def _of_rdma_in_gpu(setting: MeasuredSetting, nic: str, machine: Machine, line: str) -> str | None:
+    """Data in the machine's only GPU; the output does not say which of several it was."""
+    gpus = machine.devices("gpu")
+    if len(gpus) != 1 or setting.counted == "both":
+        return None
+    [gpu] = gpus
+    if setting.direction == "read":
+        return f"p2p-write {nic}>{gpu.name}{line}"
+    return f"p2p-read {gpu.name}>{nic}{line}"
 
 
 def _of_drives(test: Measurement, machine: Machine) -> str | None:

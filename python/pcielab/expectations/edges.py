@@ -50,6 +50,7 @@ class Edge:
         bound: What it cannot exceed, GB/s.
         facets: What figures must share to be comparable, the most specific first.
         at_once: The same, of figures of several flows at once, which may reach less; empty: one flow.
+        is_driven: Whether devices of the figures' kind move the data; another kind may reach the bound.
     """
 
     key: str
@@ -59,6 +60,7 @@ class Edge:
     bound: float
     facets: tuple[Facets, ...]
     at_once: tuple[Facets, ...] = ()
+    is_driven: bool = True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Edge) and self.key == other.key
@@ -208,7 +210,7 @@ class _Flows:
         if self.machine.peers_of(one, other) is not None:
             return Flow(f"{one}>{other}", self._by_peers(one, other))
         way = self.machine.way(one, other, redirected=self.question.is_redirected)
-        edges = self._on_way(way, reads=reads, use="p2p")
+        edges = self._on_way(way, reads=reads, use="p2p", mover=self.machine.part(other if reads else one).kind)
         if way.scope != "same-switch":
             operation = "read" if reads else "write"
             edges[self._crossing(way.scope, operation, way.up[-1].name, way.down[0].name)] = 1
@@ -258,12 +260,12 @@ class _Flows:
             )
             yield Flow(f"{source}>host>{target}", {**edges, shared: 1}, is_way_back=source != one)
 
-    def _on_way(self, way: Way, *, reads: bool, use: str) -> dict[Edge, int]:
-        edges = [self._link(part, "up", reads=reads, use=use) for part in way.up]
-        edges += [self._link(part, "down", reads=reads, use=use) for part in way.down]
+    def _on_way(self, way: Way, *, reads: bool, use: str, mover: str = "gpu") -> dict[Edge, int]:
+        edges = [self._link(part, "up", reads=reads, use=use, mover=mover) for part in way.up]
+        edges += [self._link(part, "down", reads=reads, use=use, mover=mover) for part in way.down]
         return {edge: edges.count(edge) for edge in edges}
 
-    def _link(self, part: Part, data: Direction, *, reads: bool, use: str) -> Edge:
+    def _link(self, part: Part, data: Direction, *, reads: bool, use: str, mover: str = "") -> Edge:
         link = part.link
         if link is None:
             from pcielab.errors import refusal
@@ -283,6 +285,8 @@ class _Flows:
         vendor = self._vendor_below(part)
         facets: tuple[Facets, ...] = (
             {**base, "vendor": vendor, "use": use, "generation": generation},
+            # Engines copy one way alike in all generations, and the ways differ: reads wait, writes do not.
+            {**base, "vendor": vendor, "use": use},
             {**base, "vendor": vendor, "generation": generation},
             {**base, "vendor": vendor},
             {**base, "use": use, "generation": generation},
@@ -299,6 +303,7 @@ class _Flows:
             nominal,
             bound,
             facets,
+            is_driven=part.kind not in ("gpu", "switch") or mover in ("", "gpu"),
         )
 
     def _vendor_below(self, part: Part) -> str:
@@ -314,7 +319,9 @@ class _Flows:
         scope = "one-socket" if scope == "same-stack" else scope
         base: Facets = {"edge": "crossing", "scope": scope}
         reads = operation in ("read", "h2d")
-        facets: tuple[Facets, ...] = ({**base, "family": ANY},)
+        # Where nobody says which sockets the ends have, the root complex is one of either kind.
+        any_scope: Facets = base if scope != "unknown" else {"edge": "crossing"}
+        facets: tuple[Facets, ...] = ({**any_scope, "family": ANY},)
         if operation in ("h2d", "d2h"):
             facets = (
                 {"edge": "memory-crossing", "family": self.family},
@@ -361,8 +368,10 @@ class _Flows:
         found = []
         if part.line_gbps is not None:
             towards = "out" if data == "down" else "in"
-            rate = part.line_gbps / 8
-            label = f"line of {part.name} ({part.line_gbps:g} Gb/s), {towards}"
+            protocol, mtu_bytes = self.question.protocol, self.question.mtu_bytes
+            rate = part.line_gbps / 8 * (protocol.share(mtu_bytes) if protocol else 1.0)
+            how = f", {protocol.words(mtu_bytes)}" if protocol else ""
+            label = f"line of {part.name} ({part.line_gbps:g} Gb/s{how}), {towards}"
             found.append(Edge(f"{part.name} line {towards}", "line", label, rate, rate, ({"edge": "line"},)))
         medium = part.read_gbytes_per_s if data == "up" else part.write_gbytes_per_s
         if medium is not None:

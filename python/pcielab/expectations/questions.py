@@ -8,17 +8,19 @@
     p2p-write gpu0>gpu4 sw0:gen2x16    the same with another link above sw0
 
 Conditions are words behind the devices: `memory=1` (memory of that socket), `redirect` (ACS redirects requests),
-and `NAME:genGxL` (the link above NAME).
+`NAME:genGxL` (the link above NAME), `protocol=roce` and `mtu=1024` (of the lines of NICs), and `size=64` (bytes of
+a frame, of packets).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from pcielab.errors import refusal
 from pcielab.expectations.machine import Link, Machine, expanded
 from pcielab.library.alike import suggestion
+from pcielab.library.protocols import Protocol, read_protocol
 from pcielab.wording import named
 
 QuestionKind: TypeAlias = Literal[
@@ -28,6 +30,8 @@ QuestionKind: TypeAlias = Literal[
     "h2d-busy",
     "d2h-busy",
     "store",
+    "packets-in",
+    "packets-out",
     "p2p-write",
     "p2p-read",
     "p2p-both",
@@ -40,6 +44,7 @@ QuestionKind: TypeAlias = Literal[
     "latency-read",
     "latency-write",
     "latency-staged",
+    "latency-rdma",
 ]
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 WORDS: dict[QuestionKind, str] = {
@@ -49,6 +54,8 @@ WORDS: dict[QuestionKind, str] = {
     "h2d-busy": "host memory to the device, while it copies the other way",
     "d2h-busy": "the device to host memory, while it copies the other way",
     "store": "stores of a processor to the device",
+    "packets-in": "packets that a NIC receives, millions a second",
+    "packets-out": "packets that a NIC sends, millions a second",
     "p2p-write": "device to device, the first writes",
     "p2p-read": "device to device, the second reads",
     "p2p-both": "device to device, both ways at once",
@@ -61,11 +68,15 @@ WORDS: dict[QuestionKind, str] = {
     "latency-read": "a small read of another device, round trip",
     "latency-write": "a small write to another device until it is seen",
     "latency-staged": "a small transfer through host memory",
+    "latency-rdma": "a small RDMA message to another host, half a round trip",
 }
-_OF_DEVICES = ("h2d", "d2h", "both", "h2d-busy", "d2h-busy", "store")
+OF_PACKETS = ("packets-in", "packets-out")
+_OF_DEVICES = ("h2d", "d2h", "both", "h2d-busy", "d2h-busy", "store", "latency-rdma", *OF_PACKETS)
 _OF_GROUPS = ("all-to-all", "all-to-all-read", "ring", "ring-staged")
+_OF_LINES = ("protocol=", "mtu=", "size=")
 _LINK = re.compile(r"([\w.-]+):gen([1-6])x(1|2|4|8|16)", re.ASCII)
 _MOST_FLOWS = 4096
+_LEAST_FRAME, _MOST_FRAME = 64, 9216
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,9 @@ class Question:
         memory: Socket of the host memory; None: the device's own.
         is_redirected: Whether ACS redirects requests; None: as the machine says.
         links: Links that differ from the machine's.
+        protocol: Protocol of the lines of NICs; None: unknown, the lines are taken bare.
+        mtu_bytes: Its MTU; None: the usual one.
+        frame_bytes: Size of a frame, FCS included.
         text: The question as it was asked.
     """
 
@@ -88,6 +102,9 @@ class Question:
     memory: int | None = None
     is_redirected: bool | None = None
     links: dict[str, Link] = field(default_factory=dict[str, Link])
+    protocol: Protocol | None = None
+    mtu_bytes: int | None = None
+    frame_bytes: int = _LEAST_FRAME
     text: str = ""
 
     @property
@@ -111,20 +128,49 @@ def read_question(text: str, machine: Machine) -> Question:
     memory: int | None = None
     is_redirected: bool | None = None
     links: dict[str, Link] = {}
+    line: dict[str, str] = {}
     for part in rest:
         if part == "redirect":
             is_redirected = True
         elif part.startswith("memory="):
             memory = _socket(part, machine)
+        elif part.startswith(_OF_LINES):
+            key, _, value = part.partition("=")
+            line[key] = value
         elif found := _LINK.fullmatch(part):
             links[found[1]] = Link(int(found[2]), int(found[3]))
         elif ">" in part:
             pairs += _pairs(part)
         else:
             devices += expanded(part)
-    question = Question(kind, tuple(devices), tuple(pairs), memory, is_redirected, links, text)
+    question = Question(
+        kind, tuple(devices), tuple(pairs), memory, is_redirected, links, *_of_line(line, kind), text=text
+    )
     _check(question, machine)
     return question
+
+
+def _of_line(given: Mapping[str, str], kind: QuestionKind) -> tuple[Protocol | None, int | None, int]:
+    """Protocol, MTU and frame size of the words `protocol=`, `mtu=` and `size=`."""
+    numbers = {key: int(value) for key, value in given.items() if value.isdecimal() and len(value) < 7}
+    for key, value in given.items():
+        if key != "protocol" and key not in numbers:
+            raise refusal("malformed", f"{key}={named(value)}: not a number of bytes: give one as {key}=1024")
+    protocol = read_protocol(given["protocol"], "protocol") if "protocol" in given else None
+    mtu_bytes = numbers.get("mtu")
+    if mtu_bytes is not None:
+        if protocol is None:
+            raise refusal("missing", f"mtu={mtu_bytes}: of a protocol: give one as protocol=roce")
+        protocol.check_mtu(mtu_bytes, "mtu")
+    frame_bytes = numbers.get("size", _LEAST_FRAME)
+    if "size" in numbers and kind not in OF_PACKETS:
+        raise refusal("conflict", f"size={frame_bytes}: of {' and '.join(OF_PACKETS)}: leave it out")
+    if not _LEAST_FRAME <= frame_bytes <= _MOST_FRAME:
+        raise refusal(
+            "out-of-range",
+            f"size={frame_bytes}: give {_LEAST_FRAME} to {_MOST_FRAME} bytes of a frame, FCS included",
+        )
+    return protocol, mtu_bytes, frame_bytes
 
 
 def _socket(part: str, machine: Machine) -> int:

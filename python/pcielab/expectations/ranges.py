@@ -2,7 +2,7 @@
 
 Every observation is one published row: the edge that held it down, and what it reached of the model's value. Rows
 of one site count as one. A range spans the sites' values; the fewer sites, the wider its margin, which is the one
-that would have covered nineteen of twenty sites of such edges that are left out of the tables (`Ranges.margin`).
+that would have covered 97 of 100 sites of such edges that are left out of the tables (`Ranges.margin`).
 
 Nothing here depends on a machine's name: a row informs an edge by its facets alone.
 """
@@ -20,7 +20,7 @@ SURENESS: tuple[Sureness, ...] = ("measured", "comparable", "unknown")
 """From the most to the least sure."""
 _ENOUGH_SITES = 3
 _ENOUGH_LINEAGES = 2
-_COVERED = 0.95
+_COVERED = 0.97
 _ENOUGH_SAMPLES = 6
 _ALIKE = {
     "ring": "collectives",
@@ -156,20 +156,20 @@ class Ranges:
             for row in rows:
                 most[row.site] = max(row.value, most.get(row.site, 0.0))
             return Range(min(most.values()), math.inf, sureness, ids, sites, basis)
-        margin = 1 + self.margin(facets["edge"], sites)
+        margin = 1 + self.margin(facets, sites)
         # A row that nothing held down may have reached more than those that something did.
         lower, upper = min(row.value for row in limits) / margin, max(row.value for row in rows) * margin
         return Range(lower, upper, sureness, ids, sites, basis)
 
-    def margin(self, edge: str, sites: int) -> float:
+    def margin(self, facets: Facets, sites: int) -> float:
         """How far the range of a kind of edge reaches beyond the values of its sites, as a share of them."""
-        return max(self._margin_of_one(edge) / sites, _LEAST_MARGIN)
+        return max(self._margin_of_one(_sampled(facets)) / sites, _LEAST_MARGIN)
 
-    def _margin_of_one(self, edge: str) -> float:
+    def _margin_of_one(self, edge: tuple[str, str]) -> float:
         """The margin of a range that rests on one site.
 
         Each site of a class of edges stands for a class that is known from it alone; what another site of the
-        class lies beyond it is one sample. Nineteen of twenty samples are at most the margin. With more sites, a
+        class lies beyond it is one sample. 97 of 100 samples are at most the margin. With more sites, a
         new one lies beyond them more seldom and less far, in inverse proportion. A kind with few samples takes the
         widest margin of those that are alike.
         """
@@ -179,25 +179,30 @@ class Ranges:
         alike = [
             found
             for kind, found in self._beyond.items()
-            if _ALIKE.get(kind) == _ALIKE.get(edge) and len(found) >= _ENOUGH_SAMPLES
+            if _ALIKE.get(kind[0]) == _ALIKE.get(edge[0]) and len(found) >= _ENOUGH_SAMPLES
         ]
         return max(map(_quantile, alike), default=_NO_SAMPLES)
 
     @cached_property
-    def _beyond(self) -> dict[str, list[float]]:
-        """The samples of each kind of edge, in ascending order."""
+    def _beyond(self) -> dict[tuple[str, str], list[float]]:
+        """The samples of each kind of edge and of device, in ascending order."""
         by_class: dict[tuple[tuple[str, str], ...], dict[str, list[float]]] = {}
         for row in self._observations:
             if row.is_limit:
                 values = by_class.setdefault(tuple(sorted(row.facets.items())), {})
                 values.setdefault(row.site, []).append(row.value)
-        samples: dict[str, list[float]] = {}
+        samples: dict[tuple[str, str], list[float]] = {}
         for facets, by_site in by_class.items():
             pairs = ((by_site[one], by_site[other]) for one in by_site for other in by_site if one != other)
-            samples.setdefault(dict(facets)["edge"], []).extend(
+            samples.setdefault(_sampled(dict(facets)), []).extend(
                 max(max(values) / max(known), min(known) / min(values), 1.0) - 1 for known, values in pairs
             )
         return {edge: sorted(found) for edge, found in samples.items()}
+
+
+def _sampled(facets: Facets) -> tuple[str, str]:
+    """What shares samples: the kind of edge, and of a link the kind of device, whose engines fill it alike."""
+    return facets["edge"], facets.get("kind", "")
 
 
 def _quantile(samples: Sequence[float]) -> float:

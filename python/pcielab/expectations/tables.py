@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import get_args
 
 from pcielab.errors import found_in, refusal
-from pcielab.expectations.answers import facets_of_all_to_all, facets_of_latency, via_of_ring, without_staging
+from pcielab.expectations.answers import facets_of_all_to_all, via_of_ring, without_staging
 from pcielab.expectations.described import read_described
 from pcielab.expectations.edges import Edge, EdgeKind, Facets, Flow, flows_of
+from pcielab.expectations.latencies import facets_of_latency
 from pcielab.expectations.machine import Link, Machine, link_of_word
+from pcielab.expectations.packets import facets_of_packets
 from pcielab.expectations.processors import family_of_name
 from pcielab.expectations.questions import Question, read_question
 from pcielab.expectations.ranges import Observation, Ranges
@@ -29,7 +31,8 @@ from pcielab.library.published_figures import PublishedFigure, published_figures
 
 _ROWS = "published/boxes.csv"
 _BOXES = "published/boxes"
-_SCALES = {"GB/s": 1.0, "Gb/s": 1 / 8, "GiB/s": 1.073741824, "us": 1.0, "MB/s": 1e-3}
+_SCALES = {"GB/s": 1.0, "Gb/s": 1 / 8, "GiB/s": 1.073741824, "us": 1.0, "MB/s": 1e-3, "Mpps": 1.0, "M/s": 1.0}
+_PACKET_UNITS = ("Mpps", "M/s")
 _INFORMED = (*get_args(EdgeKind), "ring", "all-to-all", "latency")
 _AT_LEAST = " at least"
 _OF_HOPS = ("ring", "all-to-all")
@@ -163,7 +166,7 @@ def _observed(
 ) -> tuple[Facets, float]:
     """The facets of the edge that a row informs, and what it reached; `hops`: of rings and all-to-all traffic."""
     if kind == "latency":
-        [pair, *_] = question.pairs
+        [pair, *_] = question.pairs or ((question.devices[0], question.devices[0]),)
         return facets_of_latency(machine, question.kind.removeprefix("latency-"), *pair)[0], row.scaled
     flows = flows_of(question, machine)
     if hops is not None:
@@ -224,6 +227,10 @@ def _all_single_figures() -> Iterator[Observation]:
         found = _of_copy(figure, link)
         if found is not None:
             yield _single(figure, *found)
+    for figure in figures.values():
+        if figure.what == "iops" and figure.kind == "nic" and figure.unit in _PACKET_UNITS:
+            [facets] = facets_of_packets(figure.line_gbps)
+            yield _single(figure, {key: value for key, value in facets.items() if value}, 1.0)
     for row, (facets, is_limit) in _OTHER_FIGURES.items():
         figure = figures[row]
         family = family_of_name(figure.cpu)
@@ -248,7 +255,7 @@ def _of_copy(figure: PublishedFigure, link: Link) -> tuple[Facets, float] | None
         base["vendor"] = vendor
     if figure.state == "other-way-busy" and figure.kind == "gpu" and figure.engine == "copy":
         return {"edge": "busy", "use": what} | base, reads if what == "h2d" else writes
-    if figure.state or figure.cause or figure.kind not in ("gpu", "nvme"):
+    if figure.state or figure.cause or figure.kind not in ("gpu", "nvme") or figure.id in _BESIDE_CHIPSETS:
         return None
     if what in ("h2d", "d2h"):
         return {"edge": "link", "use": what} | base, reads if what == "h2d" else writes
@@ -269,6 +276,8 @@ _VENDORS = {
     "nvidia": r"\b(RTX|GTX|Tesla|Quadro|[AHBLVP]\d{1,3}|T4|GH\d+)\b|\bA\d{3,4}\b",
     "amd": r"\b(MI\d+\w*|RX \d|Radeon|Instinct)",
 }
+_BESIDE_CHIPSETS = ("M177",)
+"""Copies between devices of a chipset, whose own link limits them (cause D06)."""
 _OTHER_FIGURES: dict[str, tuple[Facets, bool]] = {
     "M001": ({"edge": "stores"}, True),
     "M162": ({"edge": "stores"}, True),
@@ -292,6 +301,8 @@ _OTHER_FIGURES: dict[str, tuple[Facets, bool]] = {
     "X067": ({"edge": "latency", "how": "read", "scope": "one-socket"}, True),
     "M175": ({"edge": "latency", "how": "write", "scope": "one-socket"}, True),
     "M196": ({"edge": "latency", "how": "staged"}, True),
+    "M243": ({"edge": "latency", "how": "rdma"}, True),
+    "M244": ({"edge": "latency", "how": "rdma"}, True),
 }
 """Rows of single figures whose fields do not say which edge they inform: the edge, and whether it limited.
 

@@ -15,7 +15,7 @@ from pcielab.expectations.expecting import expect
 from pcielab.expectations.judging import judged, scores
 from pcielab.expectations.machine import Machine, expanded
 from pcielab.expectations.processors import family_of_ids, family_of_name
-from pcielab.expectations.questions import KINDS, read_question
+from pcielab.expectations.questions import KINDS, OF_PACKETS, read_question
 from pcielab.expectations.reading import read
 from pcielab.expectations.tables import box, box_names, box_rows, shipped_ranges
 from pcielab.library import shipped
@@ -38,13 +38,14 @@ def test_boxes_that_are_left_out_of_the_tables_are_inside_the_ranges_of_the_othe
     verdicts = judged(box_rows())
     single, shared = scores(verdicts)
     assert single.rows + shared.rows + sum(one.is_collapse for one in verdicts) == len(box_rows())
-    assert shared.inside >= 0.79 * shared.rows
+    assert shared.inside >= 0.78 * shared.rows
     assert shared.width is not None
     assert shared.width <= 1.5
     answered = single.rows - single.unknown - single.refused
-    assert single.inside >= 0.87 * answered
+    assert single.inside >= 0.76 * single.rows
+    assert single.inside >= 0.91 * answered
     assert single.width is not None
-    assert single.width <= 1.25
+    assert single.width <= 1.21
     assert not [one.row.id for one in verdicts if one.is_far_below and not one.is_collapse]
     edges = [one.has_right_edge for one in verdicts if one.has_right_edge is not None]
     assert sum(edges) >= 0.86 * len(edges)
@@ -203,6 +204,8 @@ def test_every_kind_of_question_has_an_answer_or_a_reason() -> None:
     machine = box("rome2s-8x4090")
     devices = ("h2d", "d2h", "both", "h2d-busy", "d2h-busy", "store", "all-to-all", "all-to-all-read", "ring")
     for kind in KINDS:
+        if kind in OF_PACKETS or kind == "latency-rdma":
+            continue  # of NICs
         of = "gpu0..3" if kind in (*devices, "ring-staged") else "gpu0>gpu4"
         given = answer(machine, read_question(f"{kind} {of}", machine), shipped_ranges())
         assert given.rows or given.unknown, kind
