@@ -82,7 +82,13 @@ def show(
     resolved: Annotated[bool, typer.Option("--resolved", help="Print the JSON that the simulator reads.")] = False,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """Print every value of a profile with its source; a system includes its link, host and device."""
+    """Print every value of a profile with its source; a system includes its link, host and device.
+
+    A device of fabrics (`nic-400g`) is shown, too; a fabric's file may change it as `devices.NAME`.
+    """
+    if kind is None and not sets and not resolved and (preset := catalog.preset_listing(name)) is not None:
+        print_listing(preset, output_format)
+        return
     kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
         if kinds[0] != "system":

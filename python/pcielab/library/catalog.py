@@ -98,6 +98,18 @@ def profile_listing(
     return document_listing(kind, found.title, found.provenance, values)
 
 
+def preset_listing(name: str) -> "Listing | None":
+    """The values of a fabric's preset of a device with their sources; None if none has that name, or a profile does."""
+    if name not in shipped.fabric_device_files() or profile_kinds_of_name(name):
+        return None
+    from pcielab.library.profiles.listing import document_listing
+    from pcielab.library.profiles.provenance import Provenance
+
+    content = read_toml(shipped.fabric_device_files()[name])
+    values = {key: value for key, value in content.items() if key not in ("title", "provenance")}
+    return document_listing("fabric-device", content["title"], Provenance(**content["provenance"]), values)
+
+
 def described(kind: DescriptionKind, name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Any:
     """The NIC, engine, expander, core, BAR, messages or fabric of a name or file.
 
