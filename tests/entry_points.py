@@ -459,6 +459,10 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     **dict.fromkeys(("Fabric.check_ends", "flow_columns"), Short("in proportion to columns that Python holds")),
     "fabric_check_traffic": Long(of(_core.fabric_check_traffic, TESTBED.handle, traffic(100_000))),
+    **dict.fromkeys(
+        ("edge_shares", "equal_edge_share"), Short("4,096 flows of a question at most, each over a few edges")
+    ),
+    **dict.fromkeys(("described_machine", "expanded_names"), Short("4,096 tables, each of 1,000 names at most")),
     "fabric_estimate": Short("a million flows at most", estimated(_core.fabric_estimate)),
     "fabric_rounds": Long(lambda _folder: partial(_core.fabric_rounds, *flows(150_000)), repeats=True),
     "fabric_simulate": Long(of(_core.fabric_simulate, TESTBED.handle, traffic(4), fabric_options())),

@@ -108,7 +108,7 @@ fn of_json<T: DeserializeOwned>(content: Json) -> Result<T, Refusal> {
 
 /// Refuses a table where a list of tables is meant, and the other way round.
 fn refuse_other_tables(content: &Json) -> Result<(), Refusal> {
-    for key in ["node", "link", "flow"] {
+    for key in ["node", "link", "limit", "peers", "flow"] {
         if content[key].is_object() {
             let refusal = Refusal::of(key, "a table", format!("write [[{key}]] for each"));
             return Err(refusal.kind(Kind::WrongType));
@@ -211,6 +211,8 @@ fn described<P: Presets>(
         mps_bytes: of_json(content["mps_bytes"].clone())?,
         nodes,
         links: links.collect::<Result<_, _>>()?,
+        limits: of_json(content["limit"].clone())?,
+        peers: of_json(content["peers"].clone())?,
     })
 }
 

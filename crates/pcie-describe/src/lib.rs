@@ -10,6 +10,7 @@ mod documents;
 mod fabrics;
 mod files;
 mod flows;
+mod machines;
 mod merged;
 mod provenance;
 mod shipped;
@@ -28,6 +29,7 @@ pub use fabrics::{
 };
 pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
 pub use flows::{Column, flow_columns, flow_names};
+pub use machines::{MachineFile, expanded_names, read_machine};
 pub use merged::{Merged, Source, resolve, values_of};
 pub use provenance::{FittedTo, Provenance, Unmeasured};
 pub use shipped::Shipped;

@@ -26,6 +26,7 @@ fn instance(flow_count: u64) -> (Topology, Flows) {
             turn_ns: None,
             turn_tlp_ns: 0.0,
             turn_gbytes_per_s: None,
+            turns_at: None,
             host: None,
             device: None,
         })
@@ -42,8 +43,15 @@ fn instance(flow_count: u64) -> (Topology, Flows) {
             latency_ns: 5.0,
         })
         .collect();
-    let topology = Topology::new(FabricParameters { name: "bench".into(), mps_bytes: 128, nodes, links })
-        .expect("a tree");
+    let topology = Topology::new(FabricParameters {
+        name: "bench".into(),
+        mps_bytes: 128,
+        nodes,
+        links,
+        limits: vec![],
+        peers: vec![],
+    })
+    .expect("a tree");
     let mut sources = Vec::new();
     let mut destinations = Vec::new();
     let mut standalone = Vec::new();

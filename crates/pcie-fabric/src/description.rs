@@ -20,6 +20,63 @@ pub struct FabricParameters {
     pub nodes: Vec<NodeParameters>,
     /// One link fewer than nodes.
     pub links: Vec<LinkParameters>,
+    /// Limits that flows share beside those of links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitParameters>,
+    /// Devices that links of their own connect, beside PCIe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeersParameters>,
+}
+
+/// A limit that flows share and no link has: what a root complex forwards from one of its ports to another, or both
+/// directions of a copy engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitParameters {
+    /// Unique name.
+    #[schemars(length(min = 1, max = 200))]
+    pub name: String,
+    /// Payload of all flows that share it, GB/s.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
+    pub gbytes_per_s: f64,
+    /// The flows that share it: those that go any of these ways.
+    #[schemars(length(min = 1))]
+    pub ways: Vec<WayParameters>,
+}
+
+/// The flows that go up one link and down another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WayParameters {
+    /// The node whose link they go up; absent: any.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 200))]
+    pub up: Option<String>,
+    /// The node whose link they go down; absent: any.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 200))]
+    pub down: Option<String>,
+}
+
+/// Devices that links of their own connect: NVLink, Infinity Fabric. Data between two of them pass no PCIe link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeersParameters {
+    /// Kind of the links, for example `nvlink`.
+    #[schemars(length(min = 1, max = 200))]
+    pub kind: String,
+    /// The devices; none has two groups.
+    #[schemars(length(min = 2, max = 256))]
+    pub devices: Vec<String>,
+    /// What one device sends to all others, GB/s, and what it receives of them; absent: unknown, so that flows between
+    /// them are refused.
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
+    pub gbytes_per_s: Option<f64>,
+    /// What one device sends to one other, GB/s; absent: as to all.
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
+    pub pair_gbytes_per_s: Option<f64>,
 }
 
 /// The kind of a node.
@@ -67,6 +124,11 @@ pub struct NodeParameters {
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub turn_gbytes_per_s: Option<f64>,
+    /// The node above at which flows between two lower ports of this one turn, as with ACS redirection; absent: this
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
+    pub turns_at: Option<String>,
     /// Host properties, for hosts only; needed to simulate DMA and MMIO with it.
     #[serde(default)]
     pub host: Option<HostParameters>,

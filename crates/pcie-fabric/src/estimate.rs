@@ -4,12 +4,16 @@
 //! the paper's edge constraints relaxing, which gives at most that, and less where a flow that is limited
 //! elsewhere leaves bandwidth free. A fabric follows one or the other depending on the queues of its ports.
 
+mod bottleneck;
 mod ecr;
+mod equal;
 mod influence;
 mod max_min;
 mod rounds;
 
+pub use bottleneck::bottlenecks;
 pub use ecr::ecr;
+pub use equal::equal_rate;
 pub use influence::{Change, Influence, Influences, Moved};
 pub use max_min::max_min;
 pub use rounds::{Constraint, EdgeEntry, Round, Rounds, ecr_rounds};

@@ -1,6 +1,6 @@
 //! Flows for the estimators: routes and standalone bandwidths.
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 
 use crate::topology::{EdgeId, NodeId, Topology};
 
@@ -54,9 +54,30 @@ impl Flows {
             if alone.is_nan() || alone < 0.0 {
                 return Err(no_demand(alone).about(format!("flow {}", name(index))));
             }
+            let start = flows.edges.len();
             topology.route(source, destination, &mut flows.edges);
+            if let Some(edge) = topology.unknown_in(&flows.edges[start..]) {
+                return Err(unknown_rate(&topology.edge_name(edge)).about(format!("flow {}", name(index))));
+            }
             // Turns minus zero, which would sort last, into zero.
             flows.push(alone + 0.0, topology.capacities());
+        }
+        Ok(flows)
+    }
+
+    /// Flows over edges that need not be those of a tree; each asks for all that its edges carry.
+    ///
+    /// # Errors
+    /// A flow has no edge, or one without a capacity.
+    pub fn over_edges(capacities: &[f64], routes: &[Vec<EdgeId>]) -> Result<Self, Refusal> {
+        let mut flows = Self { standalone: vec![], narrowest: vec![], first: vec![0], edges: vec![] };
+        for (number, route) in routes.iter().enumerate() {
+            if route.is_empty() || route.iter().any(|edge| *edge as usize >= capacities.len()) {
+                let wrong = Refusal::of("edges", route.len(), "give one at least, and a capacity for each");
+                return Err(wrong.about(format!("flow {number}")));
+            }
+            flows.edges.extend_from_slice(route);
+            flows.push(f64::INFINITY, capacities);
         }
         Ok(flows)
     }
@@ -166,6 +187,12 @@ impl Flows {
         keyed.sort_unstable();
         keyed.into_iter().map(|(_, flow)| flow).collect()
     }
+}
+
+/// A flow over an edge whose rate nobody knows.
+fn unknown_rate(edge: &str) -> Refusal {
+    let unknown = Refusal::new(format!("{edge}: nobody knows its rate"));
+    unknown.kind(Kind::Missing).remedy("give gbytes_per_s of these peers, as their vendor states it")
 }
 
 /// A flow from a node to itself.

@@ -14,6 +14,7 @@
 mod changed_fabrics;
 mod description;
 pub mod estimate;
+mod extra_edges;
 mod flows;
 pub mod runtime;
 pub mod simulate;
@@ -22,8 +23,9 @@ mod test_fabrics;
 mod topology;
 
 pub use description::{
-    BarParameters, DeviceParameters, EngineParameters, FabricParameters, HostParameters, LinkParameters,
-    MemoryParameters, NodeKind, NodeParameters, PaceParameters,
+    BarParameters, DeviceParameters, EngineParameters, FabricParameters, HostParameters, LimitParameters,
+    LinkParameters, MemoryParameters, NodeKind, NodeParameters, PaceParameters, PeersParameters,
+    WayParameters,
 };
 pub use flows::Flows;
 pub use topology::{EdgeId, NodeId, Topology};

@@ -12,6 +12,7 @@ pub(crate) fn node(name: &str) -> NodeParameters {
         turn_ns: None,
         turn_tlp_ns: 0.0,
         turn_gbytes_per_s: None,
+        turns_at: None,
         host: None,
         device: None,
     }
@@ -36,7 +37,7 @@ pub(crate) fn parameters(links: Vec<LinkParameters>) -> FabricParameters {
     let mut names: Vec<String> = vec![links[0].upper.clone()];
     names.extend(links.iter().map(|link| link.lower.clone()));
     let nodes = names.iter().map(|name| node(name)).collect();
-    FabricParameters { name: "test".into(), mps_bytes: 128, nodes, links }
+    FabricParameters { name: "test".into(), mps_bytes: 128, nodes, links, limits: vec![], peers: vec![] }
 }
 
 /// Table 2-a of the paper.

@@ -7,16 +7,18 @@ use pcie_schema::Shape;
 use pcie_wire::{LinkConfiguration, LinkParameters as WireParameters};
 
 use crate::description::{
-    BarParameters, DeviceParameters, FabricParameters, LinkParameters, MemoryParameters, NodeKind,
-    NodeParameters,
+    BarParameters, DeviceParameters, FabricParameters, LimitParameters, LinkParameters, MemoryParameters,
+    NodeKind, NodeParameters, PeersParameters,
 };
+use crate::extra_edges::ExtraEdges;
 
 /// A node, by its index in the description.
 pub type NodeId = u32;
-/// One direction of a link: link `k` is `2 k` downwards and `2 k + 1` upwards.
+/// One direction of a link: link `k` is `2 k` downwards and `2 k + 1` upwards. Limits and links beside PCIe follow.
 pub type EdgeId = u32;
 
-const ROOT: u32 = u32::MAX;
+/// Sentinel: no link upwards.
+pub(crate) const ROOT: u32 = u32::MAX;
 /// Most levels below the root: every link is a bus, and there are 256 (PCIe Base Specification).
 const LEVELS_MAX: u32 = 255;
 /// Most node names in a message.
@@ -33,6 +35,9 @@ pub struct Topology {
     nodes: Vec<NodeParameters>,
     links: Vec<LinkParameters>,
     by_name: HashMap<String, NodeId>,
+    extra: ExtraEdges,
+    /// The node at which flows between lower ports of each turn.
+    turns_at: Vec<NodeId>,
     /// The link upwards of each node; [`ROOT`] for the root.
     link_up: Vec<u32>,
     parent: Vec<NodeId>,
@@ -47,17 +52,32 @@ impl Topology {
     /// # Errors
     /// Names the node or link that violates the tree, or the key out of range.
     pub fn new(parameters: FabricParameters) -> Result<Self, Refusal> {
-        let FabricParameters { name, mps_bytes, nodes, links } = parameters;
+        let FabricParameters { name, mps_bytes, nodes, links, limits, peers } = parameters;
         let by_name = names(&nodes)?;
         check_keys(&nodes, &links)?;
         let (parent, link_up) = parents(&nodes, &links, &by_name)?;
         let depth = depths(&nodes, &parent, &link_up)?;
         nodes.iter().try_for_each(|node| check_node(node, mps_bytes))?;
         check_bars(&nodes)?;
-        let link_capacity = link_capacities(&links, mps_bytes)?;
+        let turns_at = turns(&nodes, &by_name, &parent, &depth)?;
+        let mut link_capacity = link_capacities(&links, mps_bytes)?;
+        let extra = ExtraEdges::new(limits, peers, &nodes, &by_name, &link_up, link_capacity.len())?;
+        link_capacity.extend(extra.capacities());
         let capacity = link_capacity.clone();
-        let mut topology =
-            Self { name, mps_bytes, nodes, links, by_name, link_up, parent, depth, link_capacity, capacity };
+        let mut topology = Self {
+            name,
+            mps_bytes,
+            nodes,
+            links,
+            by_name,
+            extra,
+            turns_at,
+            link_up,
+            parent,
+            depth,
+            link_capacity,
+            capacity,
+        };
         topology.capacity = topology.limited_by_devices(topology.link_capacity.clone());
         Ok(topology)
     }
@@ -84,6 +104,36 @@ impl Topology {
     #[must_use]
     pub fn links(&self) -> &[LinkParameters] {
         &self.links
+    }
+
+    /// The limits that flows share beside those of links.
+    #[must_use]
+    pub fn limits(&self) -> &[LimitParameters] {
+        self.extra.limits()
+    }
+
+    /// The devices that links beside PCIe connect.
+    #[must_use]
+    pub fn peers(&self) -> &[PeersParameters] {
+        self.extra.peers()
+    }
+
+    /// The link of an edge; None of an edge that is no direction of a link.
+    #[must_use]
+    pub fn link(&self, edge: EdgeId) -> Option<&LinkParameters> {
+        self.links.get(edge as usize / 2)
+    }
+
+    /// Whether an edge is one of a link beside PCIe.
+    #[must_use]
+    pub fn is_beside_pcie(&self, edge: EdgeId) -> bool {
+        self.extra.is_of_peers(edge)
+    }
+
+    /// The first edge of a route whose rate nobody knows.
+    #[must_use]
+    pub fn unknown_in(&self, route: &[EdgeId]) -> Option<EdgeId> {
+        route.iter().copied().find(|edge| self.extra.is_unknown(*edge))
     }
 
     /// Number of edges.
@@ -124,10 +174,10 @@ impl Topology {
         capacities
     }
 
-    /// An edge as `from->to`.
+    /// An edge as `from->to`, or the name of a limit.
     #[must_use]
     pub fn edge_name(&self, edge: EdgeId) -> String {
-        let link = &self.links[edge as usize / 2];
+        let Some(link) = self.link(edge) else { return self.extra.name(edge) };
         if edge.is_multiple_of(2) {
             format!("{}->{}", link.upper, link.lower)
         } else {
@@ -147,7 +197,13 @@ impl Topology {
     }
 
     /// The edges from one node to another, in order, appended to `edges`.
+    ///
+    /// A limit is between the links upwards and those downwards.
     pub fn route(&self, source: NodeId, destination: NodeId, edges: &mut Vec<EdgeId>) {
+        if self.extra.between_peers(source, destination, edges) {
+            return;
+        }
+        let start = edges.len();
         let (mut left, mut right) = (source as usize, destination as usize);
         while left != right {
             if self.depth[left] >= self.depth[right] {
@@ -157,6 +213,13 @@ impl Topology {
                 right = self.parent[right] as usize;
             }
         }
+        if left != source as usize && left != destination as usize {
+            let turn = self.turns_at[left] as usize;
+            while left != turn {
+                edges.push(2 * self.link_up[left] + 1);
+                left = self.parent[left] as usize;
+            }
+        }
         let turn = edges.len();
         let mut below = destination as usize;
         while below != left {
@@ -164,10 +227,11 @@ impl Topology {
             below = self.parent[below] as usize;
         }
         edges[turn..].reverse();
+        self.extra.insert_limits(edges, start, turn);
     }
 }
 
-fn unknown_node(nodes: &[NodeParameters], key: &str, name: &str) -> Refusal {
+pub(crate) fn unknown_node(nodes: &[NodeParameters], key: &str, name: &str) -> Refusal {
     let shown: Vec<&str> = nodes.iter().take(SHOWN_NAMES).map(|node| node.name.as_str()).collect();
     let more = nodes.len().saturating_sub(SHOWN_NAMES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -257,6 +321,28 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
     Ok(depth)
 }
 
+/// The node at which flows between lower ports of each node turn: itself, or a node above.
+fn turns(
+    nodes: &[NodeParameters],
+    by_name: &HashMap<String, NodeId>,
+    parent: &[NodeId],
+    depth: &[u32],
+) -> Result<Vec<NodeId>, Refusal> {
+    let of = |(id, node): (NodeId, &NodeParameters)| {
+        let Some(name) = &node.turns_at else { return Ok(id) };
+        let turn = by_name.get(name).copied();
+        let turn = turn.ok_or_else(|| unknown_node(nodes, "turns_at", name))?;
+        let mut above = id;
+        while depth[above as usize] > depth[turn as usize] {
+            above = parent[above as usize];
+        }
+        let beside = Refusal::of("turns_at", name, "give a node above it");
+        if above == turn { Ok(turn) } else { Err(beside) }
+    };
+    let turn = |(id, node)| of((id, node)).map_err(|wrong| wrong.about(format!("node {}", node.name)));
+    (0..).zip(nodes).map(turn).collect()
+}
+
 /// Checks the ranges of the keys of nodes and links.
 fn check_keys(nodes: &[NodeParameters], links: &[LinkParameters]) -> Result<(), Refusal> {
     let (node_shape, link_shape) = (Shape::of::<NodeParameters>(), Shape::of::<LinkParameters>());
@@ -316,7 +402,7 @@ fn cycle(node: &NodeParameters) -> Refusal {
     leads_back.about(format!("node {}", node.name)).remedy("a fabric is a tree, without a cycle")
 }
 
-fn same_name(unique: &str) -> Refusal {
+pub(crate) fn same_name(unique: &str) -> Refusal {
     Refusal::new("there are two of this name").remedy(format!("names are {unique}"))
 }
 

@@ -1,7 +1,9 @@
 //! `pcie-fabric` for Python. Fabrics are handles. Flows, up to a million, are arrays in native byte order for
 //! estimates, and columns for simulations.
 
-use pcie_fabric::estimate::{Allocation, Change, Influences, Round, ecr, ecr_rounds, max_min};
+use pcie_fabric::estimate::{
+    Allocation, Change, Influences, Round, bottlenecks, ecr, ecr_rounds, equal_rate, max_min,
+};
 use pcie_fabric::simulate::{Options, check, simulate_unless};
 use pcie_fabric::{EdgeId, Flows, Topology};
 use pcie_refusal::{Kind, Refusal};
@@ -114,6 +116,28 @@ pub(crate) fn fabric_estimate(
             crossing: crossing.into_iter().flat_map(u32::to_ne_bytes).collect(),
         }
     }))
+}
+
+/// The max-min share of each flow over edges that need not be those of a tree, GB/s, and its bottleneck.
+///
+/// `routes` has the numbers of each flow's edges, an edge twice if the flow passes it twice. Without a full edge, the
+/// first one stands for the bottleneck.
+#[pyfunction]
+pub(crate) fn edge_shares(capacities: Vec<f64>, routes: Vec<Vec<u32>>) -> Result<(Vec<f64>, Vec<u32>)> {
+    let flows = Flows::over_edges(&capacities, &routes)?;
+    let shares = max_min(&capacities, &flows);
+    let limits = bottlenecks(&capacities, &flows, &shares);
+    let limits = limits.into_iter().zip(&routes).map(|(limit, route)| limit.unwrap_or(route[0]));
+    Ok((shares.bandwidth, limits.collect()))
+}
+
+/// The share of each flow where all move as much, GB/s, and the edge that limits it. Arguments are as for
+/// `edge_shares`.
+#[pyfunction]
+pub(crate) fn equal_edge_share(capacities: Vec<f64>, routes: Vec<Vec<u32>>) -> Result<(f64, u32)> {
+    let flows = Flows::over_edges(&capacities, &routes)?;
+    let found = equal_rate(&capacities, &flows);
+    Ok(found.ok_or_else(|| Refusal::new("no flow").kind(Kind::Missing).remedy("give one at least"))?)
 }
 
 /// The rounds of edge constraints relaxing, each with its two tables.

@@ -121,6 +121,8 @@ impl Fabric {
             mps_bytes: self.topology.mps_bytes(),
             nodes: self.topology.nodes().to_vec(),
             links: self.topology.links().to_vec(),
+            limits: self.topology.limits().to_vec(),
+            peers: self.topology.peers().to_vec(),
         }
     }
 

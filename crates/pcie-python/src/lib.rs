@@ -15,6 +15,7 @@ mod fabrics;
 mod host;
 mod json;
 mod machine;
+mod machines;
 mod model;
 mod output;
 mod page;
@@ -52,8 +53,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::fabric::{
-        FabricInfluences, FabricRun, FabricShares, fabric_check_traffic, fabric_estimate, fabric_rounds,
-        fabric_simulate,
+        FabricInfluences, FabricRun, FabricShares, edge_shares, equal_edge_share, fabric_check_traffic,
+        fabric_estimate, fabric_rounds, fabric_simulate,
     };
     #[pymodule_export]
     use super::fabric_runtime::{FabricRuntime, FabricTrace, FabricWaiting};
@@ -67,6 +68,8 @@ mod _core {
         describe_examination, describe_finding, doctor_rules, draw_machine, examine_machine,
         machine_branches, machine_changes, machine_topology, read_machine, read_sysfs, saved_machine,
     };
+    #[pymodule_export]
+    use super::machines::{described_machine, expanded_names};
     #[pymodule_export]
     use super::model::{
         ethernet_link, ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_engine,

@@ -195,7 +195,7 @@ pub fn fabric_schema(presets: &[String]) -> Json {
     node["required"] = json!(["name"]);
     node["properties"]["kind"] = json!({"enum": written::kinds(presets), "description":
         "Its kind. `gpu`, `nic`, `nvme`, `fpga` and the presets of devices are devices of that preset, `switch` and \
-         `root-port` are internal switches. May be absent beside `host` or `device`."});
+         `root-port` are internal switches, and so is an `adapter`, a slot whose devices need no `link`. May be absent beside `host` or `device`."});
     whole
 }
 
@@ -216,7 +216,9 @@ fn schema() -> Json {
     nodes["minItems"] = 1.into();
     if let Some(keys) = whole["properties"].as_object_mut() {
         keys.shift_remove("nodes");
-        keys.shift_remove("links");
+        for key in ["links", "limits", "peers"] {
+            keys.shift_remove(key);
+        }
         keys["mps_bytes"]["default"] = 256.into();
         let title = json!({"type": "string", "minLength": 1, "maxLength": 1000, "default": "", "description":
             "One line for people; absent: the name."});
@@ -232,6 +234,11 @@ fn schema() -> Json {
             (
                 "link".to_owned(),
                 list("LinkParameters", "The links: one fewer than nodes, with those that nodes give."),
+            ),
+            ("limit".to_owned(), list("LimitParameters", "Limits that flows share beside those of links.")),
+            (
+                "peers".to_owned(),
+                list("PeersParameters", "Devices that links of their own connect, beside PCIe."),
             ),
             ("flow".to_owned(), list("Traffic", "Flows: the set `flow`, the default one.")),
             ("flows".to_owned(), described(sets, "Sets of flows, with the set `flow`.", json!({}))),

@@ -1,8 +1,8 @@
 //! Short forms that a fabric file may have, replaced by the tables that they stand for.
 //!
 //! A node may name its kind by what it is (`gpu`, `switch`), and the node above it with the link between them
-//! (`upper = "switch"`, `link = "gen4x16"`). Files with tables only pass unchanged. What has another type than it
-//! should is left for the check of the whole.
+//! (`upper = "switch"`, `link = "gen4x16"`). An `adapter` is one slot with several devices, as a NIC with two ports.
+//! Files with tables only pass unchanged. What has another type than it should is left for the check of the whole.
 
 use std::collections::{HashMap, HashSet};
 
@@ -46,7 +46,7 @@ const RATES: [&str; 5] = ["link", "generation", "lanes", "down_gbytes_per_s", "u
 /// Kinds of nodes in files, with the presets of devices.
 pub(super) fn kinds(presets: &[String]) -> Vec<String> {
     let own = NODE_KINDS.iter().filter_map(|kind| json!(kind).as_str().map(ToOwned::to_owned));
-    let short = ["switch", "root-port"].into_iter().chain(DEVICE_KINDS.map(|(kind, _)| kind));
+    let short = ["switch", "root-port", "adapter"].into_iter().chain(DEVICE_KINDS.map(|(kind, _)| kind));
     let mut known: Vec<String> = Vec::new();
     for kind in own.chain(short.map(ToOwned::to_owned)).chain(presets.iter().cloned()) {
         if !known.contains(&kind) {
@@ -99,7 +99,7 @@ fn expand_node(node: &mut Map<String, Json>, presets: &[String]) -> Result<(), R
     match kind.as_str() {
         "host" => become_kind("host", "host", DEFAULT_HOST.into()),
         "switch" => become_kind("internal-switch", "delay_ns", SWITCH_NS.into()),
-        "root-port" => {
+        "root-port" | "adapter" => {
             node.insert("kind".to_owned(), "internal-switch".into());
         }
         own if NODE_KINDS.iter().any(|known| json!(known) == own) => {}
@@ -150,6 +150,7 @@ fn generation_and_lanes(text: &str, key: &str) -> Result<(u32, u32), Refusal> {
 /// The links that nodes give with `upper`; nodes of another shape give none.
 fn links_of_nodes(nodes: &Json) -> Result<Vec<Json>, Refusal> {
     let mut links = Vec::new();
+    let adapters = named_kind(nodes, "adapter");
     for (number, node) in tables(nodes) {
         let (Some(upper), Some(name)) = (node.get("upper").and_then(Json::as_str), node.get("name")) else {
             continue;
@@ -163,6 +164,7 @@ fn links_of_nodes(nodes: &Json) -> Result<Vec<Json>, Refusal> {
             }
             Some(_) => continue,
             None if node.get("kind").is_some_and(|kind| kind == "root-port") => {}
+            None if adapters.contains(upper) => {}
             None => {
                 let remedy = "give link, too: generation and lanes, for example \"gen4x16\"";
                 let refusal = Refusal::of(format!("node.{number}.upper"), quoted(upper), remedy);
@@ -174,17 +176,23 @@ fn links_of_nodes(nodes: &Json) -> Result<Vec<Json>, Refusal> {
     Ok(links)
 }
 
-/// Lets a link to a root port without a rate limit nothing: the port is a part of the root complex.
+/// The names of the nodes of a kind.
+fn named_kind<'a>(nodes: &'a Json, kind: &str) -> HashSet<&'a str> {
+    let of_kind = tables(nodes).filter(|(_, node)| node.get("kind").is_some_and(|own| own == kind));
+    of_kind.filter_map(|(_, node)| node.get("name")?.as_str()).collect()
+}
+
+/// Lets a link to a root port, or from an adapter, without a rate limit nothing: the port is a part of the root
+/// complex, and the devices of an adapter share its slot.
 fn inside(nodes: &Json, links: &mut [Json]) -> Result<(), Refusal> {
-    let ports = tables(nodes).filter(|(_, node)| node.get("kind").is_some_and(|kind| kind == "root-port"));
-    let ports: HashSet<&str> = ports.filter_map(|(_, node)| node.get("name")?.as_str()).collect();
+    let (ports, adapters) = (named_kind(nodes, "root-port"), named_kind(nodes, "adapter"));
     let mut below: HashMap<String, Vec<String>> = HashMap::new();
     for link in links {
         let end = |key: &str| link.get(key).and_then(Json::as_str).map(ToOwned::to_owned);
         let (upper, lower) = (end("upper"), end("lower"));
-        if lower.as_deref().is_some_and(|lower| ports.contains(lower))
-            && RATES.iter().all(|key| link.get(key).is_none())
-        {
+        let is_inside = lower.as_deref().is_some_and(|lower| ports.contains(lower))
+            || upper.as_deref().is_some_and(|upper| adapters.contains(upper));
+        if is_inside && RATES.iter().all(|key| link.get(key).is_none()) {
             link["down_gbytes_per_s"] = INSIDE_GBYTES_PER_S.into();
             link["up_gbytes_per_s"] = INSIDE_GBYTES_PER_S.into();
         }

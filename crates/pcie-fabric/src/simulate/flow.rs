@@ -2,7 +2,7 @@
 
 use pcie_time::Picoseconds;
 
-use super::network::{CreditKind, Network, Way};
+use super::network::{CreditKind, Network, Way, narrowest};
 use super::rate::ByteTime;
 use super::traffic::{Placed, Primitive};
 use crate::description::MemoryParameters;
@@ -35,6 +35,8 @@ pub(super) struct Flow {
     pub held: bool,
     /// Bytes delivered since counting began.
     pub delivered_bytes: u64,
+    /// The least that its path, its engine and its memories carry, GB/s.
+    pub narrowest_gbytes_per_s: f64,
 }
 
 /// The first hops of a flow's messages.
@@ -90,6 +92,7 @@ impl Flow {
             at_source: 0,
             held: false,
             delivered_bytes: 0,
+            narrowest_gbytes_per_s: narrowest_of(topology, placed),
         }
     }
 
@@ -97,6 +100,30 @@ impl Flow {
     pub fn produces(&self) -> bool {
         self.writes || self.primitive == Primitive::Stream
     }
+}
+
+/// The least that carries the data of a flow, GB/s.
+fn narrowest_of(topology: &Topology, placed: &Placed) -> f64 {
+    let Placed { primitive, source, destination, host, device, peer, .. } = *placed;
+    let path = narrowest(topology, source, destination, primitive == Primitive::Stream);
+    let of = |node: NodeId| topology.nodes()[node as usize].device.as_ref();
+    let engine = of(device).map(|device| &device.engine);
+    let bar = of(peer.unwrap_or(device)).and_then(|device| device.memories.get(placed.peer_memory));
+    let beside = match primitive {
+        Primitive::Stream | Primitive::MmioRead => None,
+        Primitive::MmioWrite => bar.map(|memory| memory.bar_write_gbytes_per_s),
+        Primitive::H2d => engine.map(|engine| engine.read.bytes_per_ns),
+        Primitive::D2h | Primitive::DmaWrite => engine.map(|engine| engine.write.bytes_per_ns),
+        Primitive::D2dRead => {
+            engine.zip(bar).map(|(engine, memory)| engine.read.bytes_per_ns.min(memory.bar_read_gbytes_per_s))
+        }
+        Primitive::D2dWrite => engine
+            .zip(bar)
+            .map(|(engine, memory)| engine.write.bytes_per_ns.min(memory.bar_write_gbytes_per_s)),
+    };
+    let sockets = topology.nodes()[host as usize].host.filter(|_| placed.socket != 0);
+    let sockets = sockets.and_then(|host| host.other_socket_gbytes_per_s);
+    [beside, sockets].into_iter().flatten().fold(path, f64::min)
 }
 
 fn paths(topology: &Topology, network: &mut Network, number: u32, placed: &Placed) -> Paths {

@@ -181,7 +181,7 @@ impl<'a> Load<'a> {
     fn outcome(mut self, from: Picoseconds, end: Picoseconds) -> Outcome {
         let span_ns = end.since(from).as_ns();
         for (number, outcome) in (0..).zip(&mut self.outcomes) {
-            outcome.gbytes_per_s = self.machine.delivered_bytes(number) as f64 / span_ns;
+            outcome.gbytes_per_s = self.machine.rate_gbytes_per_s(number, span_ns);
             let done = outcome.requests.iter().map(|one| {
                 let done_ns = one.submitted_ns + one.phases.total_ns();
                 done_ns - one.submitted_ns.max(from.as_ns())

@@ -95,9 +95,13 @@ impl Machine {
         &self.state.requests[number as usize]
     }
 
-    /// Bytes of a flow that arrived since counting began.
-    pub fn delivered_bytes(&self, flow: u32) -> u64 {
-        self.state.flows[flow as usize].delivered_bytes
+    /// The rate of a flow over a time in which counting went on, GB/s.
+    ///
+    /// Data that arrive at the start of the time passed the narrowest edge of their path before it. What is more than
+    /// that edge passes in the time is not counted.
+    pub fn rate_gbytes_per_s(&self, flow: u32, span_ns: f64) -> f64 {
+        let Flow { delivered_bytes, narrowest_gbytes_per_s, .. } = &self.state.flows[flow as usize];
+        (*delivered_bytes as f64 / span_ns).min(*narrowest_gbytes_per_s)
     }
 
     /// Bytes that each edge sent since counting began.

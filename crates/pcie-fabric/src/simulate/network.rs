@@ -10,7 +10,7 @@ use pcie_time::{CalendarQueue, Picoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use paths::Way;
+pub(super) use paths::{Way, narrowest};
 pub(super) use tlp::{Message, Tlp};
 
 use self::turn::Turn;

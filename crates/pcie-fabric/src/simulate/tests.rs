@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{Arrivals, Discipline, FlowOutcome, Options, Outcome, Primitive, Traffic, simulate};
 use crate::estimate::{ecr, max_min};
 use crate::test_fabrics::{fabrex, fabrex_parameters, flows, link, parameters, separating, testbed, traffic};
-use crate::{FabricParameters, NodeKind, Topology};
+use crate::{FabricParameters, LimitParameters, NodeKind, Topology, WayParameters};
 
 fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>) -> Traffic {
     Traffic { standalone_gbytes_per_s, ..traffic(source, destination, Primitive::Stream) }
@@ -392,4 +392,59 @@ fn reads_a_minimal_description() {
         "links": []}"#;
     let fabric: FabricParameters = serde_json::from_str(text).unwrap();
     assert_eq!(Topology::new(fabric).unwrap().edge_count(), 0);
+}
+
+/// A tree with the rates of its links and of a limit, and flows on it.
+fn any_fabric() -> impl Strategy<Value = (Topology, Vec<(&'static str, &'static str)>)> {
+    const LEAVES: [&str; 5] = ["H", "A", "B", "C", "D"];
+    let node = || prop::sample::select(LEAVES.to_vec());
+    let flow = (node(), node()).prop_filter("two nodes", |(from, to)| from != to);
+    let rates = proptest::collection::vec(4.0..60.0f64, 15);
+    (rates, proptest::collection::vec(flow, 1..8)).prop_map(|(rates, flows)| {
+        let ends = [("R", "H"), ("R", "S"), ("R", "T"), ("S", "A"), ("S", "B"), ("T", "C"), ("R", "D")];
+        let links = ends
+            .iter()
+            .zip(rates.chunks(2))
+            .map(|((upper, lower), rate)| link(upper, lower, rate[0], rate[1]));
+        let way = WayParameters { up: Some("S".into()), down: Some("T".into()) };
+        let limit = LimitParameters { name: "crossing".into(), gbytes_per_s: rates[14], ways: vec![way] };
+        let fabric = FabricParameters { limits: vec![limit], mps_bytes: 256, ..parameters(links.collect()) };
+        (Topology::new(fabric).unwrap(), flows)
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    /// No flow moves more than the least edge of its path, and none more than 1 % above its estimate.
+    #[test]
+    fn no_flow_exceeds_the_least_edge_of_its_path((topology, ends) in any_fabric()) {
+        let traffic: Vec<Traffic> = ends.iter().map(|(from, to)| stream(from, to, None)).collect();
+        let listed: Vec<_> = ends.iter().map(|(from, to)| (*from, *to, f64::INFINITY)).collect();
+        let wanted = flows(&topology, &listed);
+        let fair = max_min(topology.capacities(), &wanted).bandwidth;
+        for discipline in [Discipline::PerFlow, Discipline::PerDestination] {
+            let found = run(&topology, &traffic, discipline);
+            for (number, flow) in found.flows.iter().enumerate() {
+                let least = wanted.route(number).iter().map(|edge| topology.capacities()[*edge as usize]);
+                prop_assert!(flow.gbytes_per_s <= least.fold(f64::INFINITY, f64::min));
+                if discipline == Discipline::PerFlow {
+                    prop_assert!(flow.gbytes_per_s <= fair[number] * 1.01, "{} {}", flow.gbytes_per_s, fair[number]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_nic_moves_at_most_its_line() {
+    let nic = FabricParameters { mps_bytes: 256, ..parameters(vec![link("H", "N", 50.0, 50.0)]) };
+    let found = run(
+        &Topology::new(nic).unwrap(),
+        &[stream("H", "N", None), stream("N", "H", None)],
+        Discipline::Fifo,
+    );
+    for flow in &found.flows {
+        assert!(flow.gbytes_per_s <= 50.0 && flow.gbytes_per_s > 49.99, "{}", flow.gbytes_per_s);
+    }
 }

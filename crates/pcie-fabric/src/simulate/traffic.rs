@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::LazyLock;
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_schema::Shape;
 use pcie_schema::quantity::Size;
 use schemars::JsonSchema;
@@ -175,6 +175,7 @@ impl<'a> Checker<'a> {
         if from == to {
             return Err(same_ends(source).about(self.flow()));
         }
+        self.check_path(from, to)?;
         let (host, device, peer) = match primitive {
             Primitive::Stream => (from, from, None),
             Primitive::MmioRead | Primitive::MmioWrite | Primitive::H2d => (from, to, None),
@@ -188,6 +189,21 @@ impl<'a> Checker<'a> {
         };
         let (source, destination) = (from, to);
         Ok(Placed { primitive, source, destination, host, device, peer, socket, queue, memory, peer_memory })
+    }
+
+    /// Refuses paths that no simulator moves data over.
+    fn check_path(&self, from: NodeId, to: NodeId) -> Result<(), Refusal> {
+        let mut edges = vec![];
+        self.topology.route(from, to, &mut edges);
+        match edges.into_iter().find(|edge| self.topology.is_beside_pcie(*edge)) {
+            None => Ok(()),
+            Some(edge) => {
+                let beside =
+                    format!("its data pass {}, which is no PCIe link", self.topology.edge_name(edge));
+                let remedy = "no simulator has such links: estimate the flow";
+                Err(self.wrong(beside).kind(Kind::Unsupported).remedy(remedy))
+            }
+        }
     }
 
     /// Checks the ends of a flow; returns the indices of its memories on the device and the peer.

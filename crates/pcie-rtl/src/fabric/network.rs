@@ -102,9 +102,9 @@ fn route(topology: &Topology, from: NodeId, to: NodeId) -> Vec<Hop> {
     topology.route(from, to, &mut edges);
     let between_devices = [from, to].iter().all(|&node| topology.nodes()[node as usize].host.is_none());
     let hop = |(index, &edge): (usize, &EdgeId)| {
-        let link = &topology.links()[edge as usize / 2];
-        let behind = if edge.is_multiple_of(2) { &link.lower } else { &link.upper };
-        let node = topology.node(behind).map(|node| &topology.nodes()[node as usize]);
+        let link = topology.link(edge);
+        let behind = link.map(|link| if edge.is_multiple_of(2) { &link.lower } else { &link.upper });
+        let node = behind.and_then(|name| topology.node(name)).map(|node| &topology.nodes()[node as usize]);
         let delay_ns = node.map_or(0.0, |node| match node.turn_ns {
             Some(turn_ns) if between_devices && index + 1 < edges.len() => turn_ns,
             _ => node.delay_ns,
@@ -112,7 +112,7 @@ fn route(topology: &Topology, from: NodeId, to: NodeId) -> Vec<Hop> {
         let start_ns = if index == 0 { topology.nodes()[from as usize].delay_ns } else { 0.0 };
         Hop {
             edge,
-            delay: Picoseconds::from_ns(link.latency_ns + delay_ns + start_ns),
+            delay: Picoseconds::from_ns(link.map_or(0.0, |link| link.latency_ns) + delay_ns + start_ns),
             byte_ps: 1e3 / topology.link_capacities()[edge as usize],
         }
     };

@@ -41,8 +41,9 @@ impl Network {
         let start = self.hops.len();
         for (index, edge) in edges.iter().enumerate() {
             let before = index.checked_sub(1).map(|index| edges[index]);
-            let mut delay_ns = topology.links()[*edge as usize / 2].latency_ns
-                + delay_after(topology, *edge, edges.get(index + 1).copied(), between_devices);
+            let [link_before, link_after] = neighbours(topology, &edges, index);
+            let mut delay_ns =
+                latency_ns(topology, *edge) + delay_after(topology, *edge, link_after, between_devices);
             if index == 0 {
                 delay_ns += topology.nodes()[source as usize].delay_ns;
             }
@@ -53,14 +54,14 @@ impl Network {
             if index > 0 {
                 self.hops[start + index - 1].next_queue = queue;
             }
-            let turns = !is_stream && between_devices && is_turn(*edge, edges.get(index + 1).copied());
+            let turns = !is_stream && between_devices && is_turn(topology, *edge, link_after);
             let turn = if turns { self.turn(topology, *edge) } else { NO_TURN };
             self.hops.push(Hop {
                 edge: *edge,
                 queue,
                 next_queue: OUT,
                 delay: Picoseconds::from_ns(delay_ns),
-                byte_time: ByteTime::at(capacity(topology, before, *edge, is_stream)),
+                byte_time: ByteTime::at(capacity(topology, link_before, *edge, is_stream)),
                 turn,
             });
         }
@@ -88,7 +89,7 @@ impl Network {
 
     /// The turn of the node above an edge; [`NO_TURN`] without a limit.
     fn turn(&mut self, topology: &Topology, edge: EdgeId) -> u32 {
-        let upper = topology.node(&topology.links()[edge as usize / 2].upper);
+        let upper = topology.link(edge).and_then(|link| topology.node(&link.upper));
         let Some((node, turn)) =
             upper.and_then(|node| Some((node, Turn::of(&topology.nodes()[node as usize])?)))
         else {
@@ -108,7 +109,7 @@ impl Network {
             if hop.next_queue == OUT {
                 continue;
             }
-            let credit_delay = Picoseconds::from_ns(topology.links()[hop.edge as usize / 2].latency_ns);
+            let credit_delay = Picoseconds::from_ns(latency_ns(topology, hop.edge));
             let round_bytes = (hop.delay + credit_delay).0 as f64 / hop.byte_time.picoseconds();
             let spare_bytes = u64::from(SPARE_TLPS) * u64::from(topology.mps_bytes());
             let bytes = (round_bytes.ceil() as u64).saturating_add(spare_bytes);
@@ -120,15 +121,48 @@ impl Network {
     }
 }
 
-/// Whether a path goes up an edge and down the next.
-fn is_turn(edge: EdgeId, next: Option<EdgeId>) -> bool {
-    !edge.is_multiple_of(2) && next.is_some_and(|next| next.is_multiple_of(2))
+/// The links before and after an edge of a route: limits between them are no links.
+fn neighbours(topology: &Topology, edges: &[EdgeId], index: usize) -> [Option<EdgeId>; 2] {
+    let is_link = |edge: &&EdgeId| topology.link(**edge).is_some();
+    [edges[..index].iter().rev().find(is_link).copied(), edges[index + 1..].iter().find(is_link).copied()]
 }
 
-/// Capacity of an edge for TLPs from the edge before it.
+/// Propagation of an edge's link.
+fn latency_ns(topology: &Topology, edge: EdgeId) -> f64 {
+    topology.link(edge).map_or(0.0, |link| link.latency_ns)
+}
+
+/// The least capacity of the edges of a path, and of the turns that limit its flows, GB/s.
+pub(in crate::simulate) fn narrowest(
+    topology: &Topology,
+    source: NodeId,
+    destination: NodeId,
+    is_stream: bool,
+) -> f64 {
+    let mut edges = vec![];
+    topology.route(source, destination, &mut edges);
+    let least = |index: usize| {
+        let [before, after] = neighbours(topology, &edges, index);
+        let turn =
+            topology.link(edges[index]).filter(|_| !is_stream && is_turn(topology, edges[index], after));
+        let turn = turn.and_then(|link| topology.node(&link.upper));
+        let turn = turn.and_then(|node| topology.nodes()[node as usize].turn_gbytes_per_s);
+        capacity(topology, before, edges[index], is_stream).min(turn.unwrap_or(f64::INFINITY))
+    };
+    (0..edges.len()).map(least).fold(f64::INFINITY, f64::min)
+}
+
+/// Whether a path goes up a link and down the next.
+fn is_turn(topology: &Topology, edge: EdgeId, next: Option<EdgeId>) -> bool {
+    topology.link(edge).is_some()
+        && !edge.is_multiple_of(2)
+        && next.is_some_and(|next| next.is_multiple_of(2))
+}
+
+/// Capacity of an edge for TLPs from the link before it.
 fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId, is_stream: bool) -> f64 {
-    let turned = before.is_some_and(|before| is_turn(before, Some(edge)));
-    let link = match topology.links()[edge as usize / 2].peer_down_gbytes_per_s {
+    let turned = before.is_some_and(|before| is_turn(topology, before, Some(edge)));
+    let link = match topology.link(edge).and_then(|link| link.peer_down_gbytes_per_s) {
         Some(peer) if turned => peer,
         _ => topology.link_capacities()[edge as usize],
     };
@@ -137,9 +171,9 @@ fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId, is_stream
     if is_limited { link.min(all) } else { link }
 }
 
-/// Delay of the node behind an edge. TLPs between devices pass it without address translation.
+/// Delay of the node behind an edge. TLPs between devices pass it without address translation. A limit has none.
 fn delay_after(topology: &Topology, edge: EdgeId, next: Option<EdgeId>, between_devices: bool) -> f64 {
-    let link = &topology.links()[edge as usize / 2];
+    let Some(link) = topology.link(edge) else { return 0.0 };
     let behind = topology.node(if edge.is_multiple_of(2) { &link.lower } else { &link.upper });
     let Some(node) = behind.map(|node| &topology.nodes()[node as usize]) else { return 0.0 };
     match (between_devices, next) {
