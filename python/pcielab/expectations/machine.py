@@ -5,12 +5,12 @@ Three sources give one: what a machine shows (`lspci -vvv`, NCCL's topology, `/s
 does not have is None: unknown, never a guess.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
-from pcielab import model
+from pcielab import _core, model
 from pcielab.errors import refusal
 from pcielab.library.alike import suggestion
 from pcielab.library.usual_link import USUAL_MPS_BYTES
@@ -167,6 +167,7 @@ class Machine:
         parts: Switches and devices by name.
         peers: Links beside PCIe.
         p2p: Whether drivers let devices exchange data directly; None if unknown.
+        host: The host profile whose times simulators use; None: none is named.
         notes: What was assumed or not seen.
     """
 
@@ -178,6 +179,7 @@ class Machine:
     parts: Mapping[str, Part]
     peers: tuple[Peers, ...] = ()
     p2p: bool | None = None
+    host: str | None = None
     notes: tuple[str, ...] = field(default=())
 
     def devices(self, *kinds: str) -> list[Part]:
@@ -256,22 +258,7 @@ def expanded(names: str) -> list[str]:
     Raises:
         InputError: A range has no numbers.
     """
-    return [name for one in names.split(",") for name in _range(one.strip())]
-
-
-def _range(text: str) -> Iterator[str]:
-    first, dots, last = text.partition("..")
-    if not dots:
-        yield text
-        return
-    stem = first.rstrip("0123456789")
-    last = last.removeprefix(stem)
-    if not (first[len(stem) :].isdigit() and last.isdigit() and len(last) < 4 and len(first) - len(stem) < 4):
-        raise refusal("malformed", f"{named(text)}: not a range of names: give one as gpu0..7")
-    low, high = int(first[len(stem) :]), int(last)
-    if high < low:
-        raise refusal("malformed", f"{named(text)}: the range is empty: give the lower number first")
-    yield from (f"{stem}{number}" for number in range(low, high + 1))
+    return _core.expanded_names(names)
 
 
 def checked(parts: Iterable[Part]) -> dict[str, Part]:

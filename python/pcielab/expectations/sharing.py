@@ -1,12 +1,9 @@
-"""What each of several flows gets of edges that they share: max-min fair, for edges that are no links of a tree.
+"""What each of several flows gets of edges that they share, in a tree or not: shares of `crates/pcie-fabric`."""
 
-`pcielab.fabric` shares the links of a fabric. Here flows also meet edges that belong to no link: what a root
-complex forwards, a quadrant of an I/O die, both directions of a copy engine, a NIC's line.
-"""
-
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
+
+from pcielab import _core
 
 EdgeKey = TypeVar("EdgeKey", bound=Hashable)
 
@@ -25,38 +22,22 @@ def fair_rates(
     Returns:
         Rates and edges, one for each flow. Among edges that fill at the same rate, that of most flows is named.
     """
-    rates = [0.0] * len(flows)
-    limits: list[EdgeKey] = [next(iter(flow)) for flow in flows]
-    rising = set(range(len(flows)))
-    while rising:
-        weights: dict[EdgeKey, int] = {}
-        for at in rising:
-            for edge, times in flows[at].items():
-                weights[edge] = weights.get(edge, 0) + times
-        left = {
-            edge: capacities[edge]
-            - sum(rates[at] * flow.get(edge, 0) for at, flow in enumerate(flows) if at not in rising)
-            for edge in weights
-        }
-        level = {edge: max(left[edge], 0.0) / weight for edge, weight in weights.items()}
-        lowest = min(level.values())
-        full = [edge for edge, rate in level.items() if math.isclose(rate, lowest, rel_tol=1e-9)]
-        full.sort(key=lambda edge: -weights[edge])
-        for at in list(rising):
-            if any(edge in flows[at] for edge in full):
-                rates[at] = lowest
-                limits[at] = next(edge for edge in full if edge in flows[at])
-                rising.discard(at)
-    return rates, limits
+    edges, routes = _routes(flows)
+    rates, limits = _core.edge_shares([capacities[edge] for edge in edges], routes)
+    return rates, [edges[limit] for limit in limits]
 
 
 def equal_rate(
     flows: Sequence[Mapping[EdgeKey, int]], capacities: Mapping[EdgeKey, float]
 ) -> tuple[float, EdgeKey]:
     """The rate of each flow where all move as much and the slowest decides, and the edge that limits it."""
-    weights: dict[EdgeKey, int] = {}
-    for flow in flows:
-        for edge, times in flow.items():
-            weights[edge] = weights.get(edge, 0) + times
-    edge = min(weights, key=lambda one: (capacities[one] / weights[one], -weights[one]))
-    return capacities[edge] / weights[edge], edge
+    edges, routes = _routes(flows)
+    rate, limit = _core.equal_edge_share([capacities[edge] for edge in edges], routes)
+    return rate, edges[limit]
+
+
+def _routes(flows: Sequence[Mapping[EdgeKey, int]]) -> tuple[list[EdgeKey], list[list[int]]]:
+    """The edges of all flows, and the numbers of each flow's, one as often as the flow passes it."""
+    edges = list(dict.fromkeys(edge for flow in flows for edge in flow))
+    numbers = {edge: number for number, edge in enumerate(edges)}
+    return edges, [[numbers[edge] for edge, times in flow.items() for _ in range(times)] for flow in flows]

@@ -245,9 +245,9 @@ def test_wrong_questions_are_refused(question: str, words: str) -> None:
     ("change", "words"),
     [
         ({"sockets": 0}, "sockets is 0"),
-        ({"sockets": "two"}, "give a whole number"),
+        ({"sockets": "two"}, "give 1 to 16"),
         ({"device": []}, "no device"),
-        ({"device": [{"name": "gpu0", "kind": "gppu"}]}, "device.kind"),
+        ({"device": [{"name": "gpu0", "kind": "gppu"}]}, "device.0.kind"),
         ({"device": [{"name": "gpu0", "kind": "gpu", "link": "gen9x16"}]}, "as gen5x16"),
         ({"device": [{"name": "gpu0", "kind": "gpu", "below": "sw1"}]}, "below"),
         ({"device": [{"name": "gpu0", "kind": "gpu"}] * 2}, "is there twice"),

@@ -1,16 +1,10 @@
 """Max-min fair rates: cases by hand, and properties of random flows."""
 
 import random
-from itertools import pairwise
-from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from pcielab import fabric
 from pcielab.expectations.sharing import equal_rate, fair_rates
-from pcielab.fabric.paths import stream_capacities_on
-from pcielab.library.fabrics.routes import Routes
 
 
 def test_two_flows_share_an_edge_and_a_third_takes_the_rest() -> None:
@@ -47,21 +41,3 @@ def test_no_edge_is_above_its_capacity_and_every_flow_meets_a_full_one(seed: int
     rate, edge = equal_rate(flows, capacities)
     assert rate <= min(rates) * (1 + 1e-9)
     assert edge in capacities
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_flows_on_a_tree_get_what_the_estimator_of_fabrics_gives_them(seed: int, tmp_path: Path) -> None:
-    draw = random.Random(seed)
-    tree = fabric.load("fabrex-u55c")
-    routes = Routes.of(tree)
-    ends = [("host1", "A"), ("host1", "C"), ("host2", "B"), ("C", "A"), ("A", "B"), ("B", "host2"), ("C", "host1")]
-    pairs = draw.choices(ends, k=draw.randint(1, 12))
-    flows = [
-        {f"{one}->{two}": 1 for one, two in pairwise(routes.between(source, destination)[0])}
-        for source, destination in pairs
-    ]
-    rates, _ = fair_rates(flows, stream_capacities_on(routes))
-    file = tmp_path / "flows.csv"
-    pd.DataFrame(pairs, columns=["source", "destination"]).to_csv(file, index=False)
-    shares = fabric.estimate(tree, tree.flows(str(file))).flows
-    assert rates == pytest.approx(shares["gbytes_per_s"].to_list())
