@@ -61,6 +61,10 @@ test-times: compiled ## Run the tests; list the slowest, the share of each folde
 	PROPTEST_RNG_SEED=1 $(APART) $(BIN)/python bench/rust_test_times.py --workspace --quiet --no-fail-fast
 	PYTHONPATH=tests $(APART) $(BIN)/python -m pytest -p processor_times -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) python tests rtl/tb
 
+.PHONY: random-machines
+random-machines: compiled ## Simulate the flows of COUNT=1000 random machines: none above the least edge of its path, none 1 % above the closed form (minutes)
+	$(BIN)/python bench/random_machines.py --count $(or $(COUNT),1000)
+
 .PHONY: boxes
 boxes: compiled ## Make the ranges of `expect` from the tables with each site left out, judge its rows (ROWS=FILE MACHINES=FOLDER: others)
 	$(BIN)/python bench/boxes.py $(if $(ROWS),--rows $(ROWS)) $(if $(MACHINES),--machines $(MACHINES))

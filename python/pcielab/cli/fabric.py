@@ -38,6 +38,7 @@ from pcielab.wording import named
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pcielab.expectations.as_fabric import MachineFabric
     from pcielab.fabric import Estimate, Fabric, Flow, Influence, Point
     from pcielab.work.options import RunOptions
 
@@ -236,13 +237,17 @@ def estimate(
         raise refusal("conflict", f"--rounds: {method.value} has no rounds: give --method ecr")
     if rounds and edges:
         raise refusal("conflict", "--edges: --rounds prints edges of its own: give one of them")
-    chosen = _loaded(file, sets)
-    is_written = bool(flow) or pattern is not None
-    needs_frames = rounds or standalone is Standalone.SIMULATED or is_written or chosen.is_machine
-    if not needs_frames and isinstance(few := chosen.listed(flows), list):
-        _print_listed(chosen, few, method, output_format, edges=edges)
-        return
-    listed = _listed(chosen, flows, flow, pattern)
+    machine = _machine(file, sets, flows, flow, pattern)
+    if machine is None:
+        chosen = _loaded(file, sets)
+        is_written = bool(flow) or pattern is not None
+        needs_frames = rounds or standalone is Standalone.SIMULATED or is_written or chosen.is_machine
+        if not needs_frames and isinstance(few := chosen.listed(flows), list):
+            _print_listed(chosen, few, method, output_format, edges=edges)
+            return
+        listed = _listed(chosen, flows, flow, pattern)
+    else:
+        chosen, listed = machine.fabric, machine.flows
     _say_excessive_rows(chosen, listed)
     asked = listed
     if standalone is Standalone.SIMULATED:
@@ -250,7 +255,7 @@ def estimate(
     if rounds:
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
-    found = fabric.shares(chosen, listed, method.value)
+    found = _shares(chosen, machine, listed, method)
     _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
     title = _title(chosen, method)
     if edges:
@@ -272,6 +277,54 @@ def _loaded(file: str, sets: list[str] | None) -> "Fabric":
     from pcielab.library.profiles.read import own_sets
 
     return fabric.load(file, own_sets("fabric", sets or (), "the fabric"))
+
+
+def _machine(
+    file: str, sets: list[str] | None, flows: str | None, flow: list[str] | None, pattern: str | None
+) -> "MachineFabric | None":
+    """The fabric of a machine for some flows; None if the file is a fabric's."""
+    from pcielab.expectations.as_fabric import fabric_of_machine, machine_named
+    from pcielab.library.profiles.read import own_sets
+
+    named_machine = machine_named(file)
+    if named_machine is None:
+        return None
+    machine, path = named_machine
+    tree = fabric_of_machine(machine, path)
+    listed = _listed(tree.fabric, flows, flow, pattern)
+    found = fabric_of_machine(machine, path, listed).with_(own_sets("fabric", sets or (), "the fabric"))
+    for note in found.notes:
+        say(f"note: {note}")
+    return found
+
+
+def _shares(
+    chosen: "Fabric", machine: "MachineFabric | None", listed: "pd.DataFrame", method: Method
+) -> "Estimate":
+    """The shares of flows; those of a machine with their bounds, and edges as `pcielab expect` names them."""
+    from pcielab import fabric
+
+    found = fabric.shares(chosen, listed, method.value)
+    if machine is None:
+        return found
+    from pcielab.expectations.as_fabric import labelled
+
+    return labelled(found, machine)
+
+
+def _limited(
+    chosen: "Fabric",
+    machine: "MachineFabric | None",
+    flows: str | None,
+    flow: list[str] | None,
+    pattern: str | None,
+) -> "pd.DataFrame":
+    """The flows with what the root complex carries of each, where the file says nothing else of it."""
+    from pcielab import fabric
+
+    if machine is not None:
+        return machine.flows
+    return fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
 
 
 def _title(chosen: "Fabric", method: Method) -> str:
@@ -403,8 +456,9 @@ def explain(
         check_file(picture, overwrite=overwrite)
     else:
         refuse_without_effect(context, _OF_PICTURE, "describes a picture: give -o FILE as well")
-    chosen = _loaded(file, sets)
-    listed = _listed(chosen, flows, flow, pattern)
+    machine = _machine(file, sets, flows, flow, pattern)
+    chosen = machine.fabric if machine is not None else _loaded(file, sets)
+    listed = machine.flows if machine is not None else _listed(chosen, flows, flow, pattern)
     found = fabric.shares(chosen, listed, method.value)
     if output_format is Format.TABLE:
         with _errors_name_limit():
@@ -586,7 +640,8 @@ def run_fabric(
     """
     from pcielab import fabric
 
-    chosen = _loaded(file, sets)
+    machine = None if suite is not None else _machine(file, sets, flows, flow, pattern)
+    chosen = machine.fabric if machine is not None else _loaded(file, sets)
     if suite is not None:
         if flow or pattern is not None:
             raise refusal(
@@ -597,7 +652,7 @@ def run_fabric(
         points, name = _points_of_suite(chosen, suite, flows)
     else:
         name = pattern or flows or ("flows" if flow else chosen.handle.default_set()) or "flows"
-        listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
+        listed = _limited(chosen, machine, flows, flow, pattern)
         announce_flows(len(listed))
         points = fabric.flow_set(listed, name, discipline.value, duration_us, warm_up_us)
         # The table of many flows takes the memory of their objects.
@@ -643,8 +698,9 @@ def simulate(
     """
     from pcielab import fabric
 
-    chosen = _loaded(file, sets)
-    listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
+    machine = _machine(file, sets, flows, flow, pattern)
+    chosen = machine.fabric if machine is not None else _loaded(file, sets)
+    listed = _limited(chosen, machine, flows, flow, pattern)
     announce_flows(len(listed))
     found = fabric.simulate(
         chosen,

@@ -79,6 +79,40 @@ class _Ends:
         }
 
 
+@dataclass(frozen=True)
+class Share:
+    """What one of several flows gets, at the middle of what its edges carry.
+
+    Attributes:
+        rates: What its edges carry, GB/s; infinite where nobody measured it and no model says it.
+        gbytes_per_s: Its share.
+        bound: Its share of what edges carry at most.
+        limit: The edge that limits it.
+        unknown: Its deciding edges that nobody measured.
+    """
+
+    rates: dict[Edge, float]
+    gbytes_per_s: float
+    bound: float
+    limit: Edge
+    unknown: tuple[Edge, ...]
+
+
+def shares_of(flows: Sequence[Flow], ranges: Ranges) -> list[Share]:
+    """The max-min fair share of each of several flows."""
+    ends = _ends(flows, ranges)
+    middle, edges = ends.middle(), [flow.edges for flow in flows]
+    rates, limits = fair_rates(edges, middle)
+    bounds, _ = fair_rates(edges, ends.bound)
+    (_, low), (_, high) = fair_rates(edges, ends.lower), fair_rates(edges, ends.upper)
+    found = []
+    for at, flow in enumerate(flows):
+        unknown = tuple(edge for edge in dict.fromkeys((low[at], high[at])) if ends.ranges[edge] is None)
+        limit = unknown[0] if unknown else limits[at]
+        found.append(Share({edge: middle[edge] for edge in flow.edges}, rates[at], bounds[at], limit, unknown))
+    return found
+
+
 def answer(machine: Machine, question: Question, ranges: Ranges) -> Answer:
     """What to expect of a machine.
 

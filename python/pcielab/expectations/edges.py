@@ -95,8 +95,13 @@ def flows_of(question: Question, machine: Machine) -> list[Flow]:
     Raises:
         InputError: A link or another fact that the question needs is missing.
     """
-    machine = machine.with_links(question.links)
-    found = list(_Flows(question, machine).all())
+    return flows_together([question], machine)
+
+
+def flows_together(questions: Sequence[Question], machine: Machine) -> list[Flow]:
+    """The flows of several questions at once, as `flows_of`."""
+    asked = ((question, machine.with_links(question.links)) for question in questions)
+    found = [flow for question, changed in asked for flow in _Flows(question, changed).all()]
     meeting = Counter(edge for flow in found for edge in flow.edges)
     several = sum(not flow.is_way_back for flow in found) > 1
     return [replace(flow, edges=_where_flows_meet(flow, meeting, several)) for flow in found]
@@ -355,11 +360,7 @@ class _Flows:
         return Edge(f"sockets {one}>{other}", "sockets", label, math.inf, math.inf, facets if self.family else ())
 
     def _absolute(self, kind: Literal["quadrant", "memory"], key: str, label: str, data: Direction) -> Edge:
-        facets: tuple[Facets, ...] = ()
-        if self.family:
-            base: Facets = {"edge": kind, "family": self.family}
-            alike: Facets = {"edge": kind, "lineage": self.lineage}
-            facets = ({**base, "data": data}, base, {**alike, "data": data}, alike)
+        facets = facets_of_socket(kind, self.family, self.lineage, data) if self.family else ()
         towards = "reads of devices" if data == "down" else "writes of devices"
         return Edge(f"{kind} {key} {data}", kind, f"{label}, {towards}", math.inf, math.inf, facets)
 
@@ -408,6 +409,13 @@ class _Flows:
             )
         for at, flow in enumerate(ways):
             yield Flow(flow.label, {**flow.edges, **dict.fromkeys(engines, 1)}, is_way_back=at > 0)
+
+
+def facets_of_socket(kind: str, family: str, lineage: str, data: Direction) -> tuple[Facets, ...]:
+    """What the memory or a quadrant of a socket is comparable by."""
+    base: Facets = {"edge": kind, "family": family}
+    alike: Facets = {"edge": kind, "lineage": lineage}
+    return ({**base, "data": data}, base, {**alike, "data": data}, alike)
 
 
 def ring_order(names: Sequence[str], machine: Machine) -> tuple[str, ...]:
