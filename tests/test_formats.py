@@ -98,6 +98,7 @@ WITHOUT_STORES = (
     ["run", "--nic", "simple-nic", "--frames", "64", "-o", "{new}"],
     ["fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", "{new}"],
     ["sweep", "spec.toml", "-o", "{new}"],
+    ["design", "design.toml", "--no-corners"],
     ["trace", "play", "dma.trace"],
 )
 ELSEWHERE = {
@@ -116,6 +117,23 @@ test = "lat-rd"
 
 [grid]
 window = ["64K", "1M"]
+"""
+
+DESIGN = """\
+name = "tags"
+title = "Tags for reads"
+hosts = ["hsw2620"]
+set = { device = "fpga-xdma" }
+
+[[free]]
+key = "device.dma.tags"
+values = [4, 8]
+cost = 1
+
+[[target]]
+test = "bw-rd"
+size = 512
+at_least_gbps = 20
 """
 
 
@@ -153,6 +171,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("nvbandwidth-linked", "import", "nvbandwidth", SAMPLES / "nvbandwidth" / TOOLS["nvbandwidth"], *linked)
     _emulated(folder)
     (folder / "spec.toml").write_text(SPEC)
+    (folder / "design.toml").write_text(DESIGN)
     (folder / "dma.trace").write_text("# pcielab trace 1\n0 read 0 64\n0 write 64 256\n")
     return folder
 

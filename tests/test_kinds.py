@@ -15,7 +15,7 @@ from pcielab.store.kinds import KINDS, Columns
 SOURCES = Path(__file__).parents[1] / "python" / "pcielab"
 REGISTRY = SOURCES / "store" / "frames.py"
 """The only module that compares kinds, in `is_of`."""
-OF_OTHERS = ("devices", "library", "work")
+OF_OTHERS = ("design", "devices", "library", "work")
 """Kinds of work and of suites have words of their own, some of them the same."""
 
 

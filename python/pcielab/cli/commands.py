@@ -33,6 +33,7 @@ COMMANDS = {
     "trace": ("trace:app", "Record traces of DMA, play them on a simulated host, make them from captures."),
     "simbricks": ("simbricks:simbricks", "Put a calibrated host between the devices and hosts of SimBricks."),
     "sweep": ("sweep:sweep", "Run one test over many parameter values on many cores or machines."),
+    "design": ("design:design", "Find the cheapest device that meets its targets, or the corners of one."),
     "explore": ("explore:explore", "Explore a system live in a browser: move a slider and see what changes."),
     "calibrate": (
         "calibrate:calibrate",
