@@ -107,6 +107,14 @@ damage: build ## Read stores that were damaged in 560 ways (ONE_IN=4: every four
 sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed at random, and compare with a serial sweep (minutes)
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
 
+.PHONY: design-spaces
+design-spaces: build ## Search 20 random spaces of designs, and hold each answer to full enumeration (minutes)
+	$(BIN)/python bench/design_spaces.py
+
+.PHONY: sizing-cases
+sizing-cases: build ## Size 200 random devices for latencies that vary, and hold each size to queues with other draws (minutes)
+	$(BIN)/python bench/sizing_cases.py
+
 .PHONY: hostile
 hostile: build ## Try 60,000 hostile inputs and write docs/concepts/what-is-trusted.md (SHARE=0.05: a part, writes nothing; needs Chromium; 30 minutes)
 	$(BIN)/python bench/hostile.py --share $(or $(SHARE),1)

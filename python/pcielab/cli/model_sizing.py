@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pcielab.model import NicProfile
 
 _FRAMES = "64,128,256,512,1024,1500"
+_PERCENTILE = 99.9
 _READS = "64,128,256,512,1024,2048,4096"
 
 
@@ -39,13 +40,32 @@ def _of_link(key: str) -> Any:
 
 def sizing(
     latency_ns: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--latency-ns",
             help="Latency of one DMA in ns, 500 to 1000 on most servers; several as a list: 560,666.",
             metavar="LIST",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Take latencies from a store's reads, or simulate those of a system: they vary.",
+            metavar="RUN.db|SYSTEM",
+            show_default=False,
+            autocompletion=profile_names("system"),
+        ),
+    ] = None,
+    percentile: Annotated[
+        float | None,
+        typer.Option(
+            "--percentile",
+            help="With --from: the percentage of DMAs that start at once.  [default: 99.9]",
+            show_default=False,
+        ),
+    ] = None,
     sizes: Annotated[
         str | None,
         typer.Option(
@@ -98,8 +118,15 @@ def sizing(
     the least number of outstanding read requests with which the link binds, not the tags; whole reads in flight;
     and headers and bytes of the buffer for completions that suffice.
 
+    With `--from`, latencies vary: `dmas_in_flight` is the size at which `--percentile` of the DMAs of a line start
+    at once, `mean_in_flight` their mean, which is too few, and `constant_in_flight` what a latency of this
+    percentile would need if it were constant. `waiting_percent` is simulated with these latencies: the DMAs that
+    wait in a device of this size.
+
     Examples:
     `pcielab model sizing --line 40 --sizes 128 --latency-ns 560,666,900`
+
+    `pcielab model sizing --line 40 --sizes 128 --from snb-iommu --percentile 99.9`
 
     `pcielab model sizing --nic niantic-kernel --latency-ns 900 --clock-ghz 1.2`
 
@@ -117,18 +144,33 @@ def sizing(
         "address_bits": address_bits,
     }
     given: dict[str, Any] = {key: value for key, value in of_link.items() if value is not None}
+    if (latency_ns is None) == (source is None):
+        raise refusal(
+            "missing" if source is None else "conflict",
+            "give --latency-ns, a time or several, or --from with a store or a system",
+        )
+    if percentile is not None and source is None:
+        raise refusal("missing", "--percentile needs --from: name a store or a system whose latencies vary")
     option = option_of(next(iter(given))) if given else "--completions" if completions is not None else None
     if option is None:
         ethernet = Ethernet(
             line_gbps=Ethernet.line_gbps if line is None else line, vlan=vlan, gap=gap or Gap.STANDARD
         )
-        rows = _line_rows(ethernet, sizes or _FRAMES, latency_ns, nic_with(nic, sets), clock_ghz)
+        device = nic_with(nic, sets)
+        if source is not None:
+            share = _PERCENTILE if percentile is None else percentile
+            _varying(source, ethernet, sizes or _FRAMES, share, device, clock_ghz, output_format)
+            return
+        assert latency_ns is not None, "one of both was given"
+        rows = _line_rows(ethernet, sizes or _FRAMES, latency_ns, device, clock_ghz)
         of = nic or "packets alone"
         print_rows(rows, output_format, f"modelled: {ethernet.line_gbps:g}GbE, DMAs of {of}")
         return
     for line_option, value in of_line.items():
         if value is not None:
             raise refusal("conflict", f"{line_option} cannot be combined with {option}: give a line, or a link")
+    if latency_ns is None:
+        raise refusal("conflict", f"--from cannot be combined with {option}: give --latency-ns for a link")
     if generation is None or lanes is None:
         raise refusal("missing", f"{option}: needs both --gen and --lanes: give them, or leave {option} out")
     options = ModelOptions(link=link_with(**given))
@@ -169,6 +211,33 @@ def _line_rows(
         }
         for answer in answers
     ]
+
+
+def _varying(
+    source: str,
+    ethernet: Ethernet,
+    sizes: str,
+    percentile: float,
+    nic: "NicProfile | None",
+    clock_ghz: float | None,
+    output_format: Format,
+) -> None:
+    """Print the sizes for latencies that vary."""
+    from dataclasses import asdict
+
+    from pcielab.design.in_flight import in_flight
+
+    with errors_name_options():
+        rows = in_flight(
+            source,
+            read_sizes(sizes, "--sizes"),
+            percentile=percentile,
+            ethernet=ethernet,
+            device=nic,
+            clock_ghz=clock_ghz,
+        )
+    title = f"{ethernet.line_gbps:g}GbE, {percentile:g} % of DMAs start at once: latencies of {source}"
+    print_rows([asdict(row) for row in rows], output_format, title)
 
 
 def _latencies(text: str) -> list[float]:

@@ -24,6 +24,7 @@ _UNITS: dict[str, tuple[Any, str]] = {
     "--line": ("line", "Gb/s"),
     "--misses": ("number", ""),
     "--offered": ("rate", "Gb/s"),
+    "--percentile": ("number", ""),
     "--watch": ("time", "s"),
 }
 """Options with decimals whose names do not end in a unit of time: what they hold, and their unit."""

@@ -45,7 +45,7 @@ class Knowledge:
         """Keep what a combination gave, and what follows for weaker and stronger ones."""
         self.simulated[point, pair] = measured
         self._known[(*pair, *point)] = measured.score
-        space, latency = self.problem.space, not self.problem.targets[pair[1]].is_rate
+        space, latency = self.problem.space, self.problem.targets[pair[1]].is_latency
         upper = self._upper[pair][space.below(point, latency=latency)]
         np.minimum(upper, measured.score * (1 + self._slack), out=upper)
         lower = self._lower[pair][space.above(point, latency=latency)]

@@ -94,7 +94,7 @@ class Problem:
             device, nic = "", None
             if asked.kind == "frames":
                 nic = self.nic.with_(self._changes(_NIC, point), "design")
-                device = nic.to_json()
+                device = nic.handle.json()
             elif asked.kind == "messages":
                 device = self.messages.with_(self._changes(_MESSAGE, point), "design").handle.json()
             work = asked.work(self._changes(_TARGET, point), nic)

@@ -98,7 +98,7 @@ class Search:
         ranks = np.sort(self._rank[open_])
         dearer = len(ranks) - np.searchsorted(ranks, self._rank)
         weaker = open_.astype(np.int64)
-        latency = all(not target.is_rate for target in self._knowledge.problem.targets)
+        latency = all(target.is_latency for target in self._knowledge.problem.targets)
         for number, axis in enumerate(self._space.axes):
             if axis.helps(latency=latency):
                 weaker = np.cumsum(weaker, axis=number)

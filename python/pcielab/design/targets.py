@@ -20,6 +20,7 @@ Kind: TypeAlias = Literal["transfers", "frames", "messages"]
 PACKETS = 4096
 """Counted packets of a target of frames."""
 _MESSAGES = 512
+"""Messages of a stream; a latency is that of one message."""
 _METRICS = {
     "at_least_gbps": ("bandwidth|Gb/s", 1.0, "Gb/s"),
     "at_least_mpps": ("rate|1/s", 1e-6, "million/s"),
@@ -127,12 +128,14 @@ class Target:
 
 def _message(words: Mapping[str, Any]) -> str:
     """A suite of one test of messages: a stream for a rate, one at a time for a latency."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "connections": None, "cores": 1, "eviction": None, "generation": None, "lanes": None,
         "messages": _MESSAGES, "pace": "stream", "pressure": None, "sharing": "own-queues", "size_bytes": 64,
         "store_bytes": None, "store_kind": None, "stores_up_to_bytes": None,
     }  # fmt: skip
     unknown = [word for word in words if word not in {*parameters, "way", "size"}]
+    if words["pace"] == "alone":
+        parameters["messages"] = 1
     if unknown:
         known = ", ".join(["size", *parameters])
         raise refusal("unknown-key", f"target: {unknown[0]}: no word of a test of messages: give one of {known}")
