@@ -54,7 +54,7 @@ COMMANDS = {
 """Each command's module and name within it, and its purpose in one line."""
 
 QUESTIONS = {
-    "What should it give?": ("model", "expect", "normal"),
+    "What should it give?": ("model", "expect", "normal", "design"),
     "Why is it less?": ("why", "explain", "doctor"),
     "What would it give?": ("run", "sweep", "explore", "fabric", "trace", "simbricks"),
     "What did a run give?": ("report", "compare", "runs", "export", "import", "paper"),
