@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pcielab.expectations.accesses import access_range
 from pcielab.expectations.edges import Edge, Facets, Flow, flows_of
 from pcielab.expectations.latencies import facets_of_latency, latency_range
 from pcielab.expectations.machine import Machine
 from pcielab.expectations.packets import PacketEdge, packet_edges
-from pcielab.expectations.questions import OF_PACKETS, Question
+from pcielab.expectations.questions import OF_ACCESSES, OF_PACKETS, Question
 from pcielab.expectations.ranges import SURENESS, Range, Ranges, Sureness
 from pcielab.expectations.sharing import equal_rate, fair_rates
 
@@ -35,7 +36,7 @@ class Answer:
         limit: The edge that limits, for people; empty if none is known.
         limit_kind: Its kind.
         sureness: The least sure of the edges that decide.
-        rows: Published rows that the range rests on.
+        rows: Published rows that the range rests on; of an access of a core, profiles.
         sites: From how many sites at least one deciding edge has them: the smallest number.
         unknown: The edges without comparable figures, in words; empty if there are none.
         notes: Warnings.
@@ -121,6 +122,8 @@ def answer(machine: Machine, question: Question, ranges: Ranges) -> Answer:
     """
     if question.kind in _LATENCIES:
         return _latency(machine, question, ranges)
+    if question.kind in OF_ACCESSES:
+        return _of_access(machine, question)
     if question.kind in OF_PACKETS:
         return _of_packets(machine, question, ranges)
     flows = flows_of(question, machine)
@@ -336,6 +339,29 @@ def _latency(machine: Machine, question: Question, ranges: Ranges) -> Answer:
         unknown=() if known else ("latency of this way",),
         notes=(),
         flows=len(ways),
+    )
+
+
+def _of_access(machine: Machine, question: Question) -> Answer:
+    """The time of an access of a core, over all of the devices."""
+    found = [
+        access_range(machine, machine.part(name), is_load=question.kind == "load", socket=question.memory)
+        for name in question.devices
+    ]
+    return Answer(
+        question=question.text,
+        unit="us",
+        bound=None,
+        lower=min(one.lower for one in found),
+        upper=max(one.upper for one in found),
+        limit="round trip" if question.kind == "load" else "way to the device",
+        limit_kind="latency",
+        sureness="comparable",
+        rows=tuple(dict.fromkeys(profile for one in found for profile in one.profiles)),
+        sites=0,
+        unknown=(),
+        notes=(),
+        flows=len(found),
     )
 
 

@@ -82,6 +82,8 @@ def _sureness(given: Answer | None) -> str:
         return "unknown"
     if given.unknown:
         return f"unknown: {given.unknown[0]}"
+    if not given.sites:
+        return given.sureness
     return f"{given.sureness}, {given.sites} site{'' if given.sites == 1 else 's'}"
 
 

@@ -30,6 +30,8 @@ QuestionKind: TypeAlias = Literal[
     "h2d-busy",
     "d2h-busy",
     "store",
+    "load",
+    "doorbell",
     "packets-in",
     "packets-out",
     "p2p-write",
@@ -54,6 +56,8 @@ WORDS: dict[QuestionKind, str] = {
     "h2d-busy": "host memory to the device, while it copies the other way",
     "d2h-busy": "the device to host memory, while it copies the other way",
     "store": "stores of a processor to the device",
+    "load": "a load of 4 B by a core from the device, round trip",
+    "doorbell": "a doorbell of 4 B by a core until the device has it",
     "packets-in": "packets that a NIC receives, millions a second",
     "packets-out": "packets that a NIC sends, millions a second",
     "p2p-write": "device to device, the first writes",
@@ -71,7 +75,8 @@ WORDS: dict[QuestionKind, str] = {
     "latency-rdma": "a small RDMA message to another host, half a round trip",
 }
 OF_PACKETS = ("packets-in", "packets-out")
-_OF_DEVICES = ("h2d", "d2h", "both", "h2d-busy", "d2h-busy", "store", "latency-rdma", *OF_PACKETS)
+OF_ACCESSES = ("load", "doorbell")
+_OF_DEVICES = (*OF_ACCESSES, "h2d", "d2h", "both", "h2d-busy", "d2h-busy", "store", "latency-rdma", *OF_PACKETS)
 _OF_GROUPS = ("all-to-all", "all-to-all-read", "ring", "ring-staged")
 _OF_LINES = ("protocol=", "mtu=", "size=")
 _LINK = re.compile(r"([\w.-]+):gen([1-6])x(1|2|4|8|16)", re.ASCII)

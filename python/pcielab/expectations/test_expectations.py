@@ -15,7 +15,7 @@ from pcielab.expectations.expecting import expect
 from pcielab.expectations.judging import judged, scores
 from pcielab.expectations.machine import Machine, expanded
 from pcielab.expectations.processors import family_of_ids, family_of_name
-from pcielab.expectations.questions import KINDS, OF_PACKETS, read_question
+from pcielab.expectations.questions import KINDS, OF_ACCESSES, OF_PACKETS, read_question
 from pcielab.expectations.reading import read
 from pcielab.expectations.tables import box, box_names, box_rows, shipped_ranges
 from pcielab.library import shipped
@@ -206,7 +206,7 @@ def test_every_kind_of_question_has_an_answer_or_a_reason() -> None:
     for kind in KINDS:
         if kind in OF_PACKETS or kind == "latency-rdma":
             continue  # of NICs
-        of = "gpu0..3" if kind in (*devices, "ring-staged") else "gpu0>gpu4"
+        of = "gpu0..3" if kind in (*devices, *OF_ACCESSES, "ring-staged") else "gpu0>gpu4"
         given = answer(machine, read_question(f"{kind} {of}", machine), shipped_ranges())
         assert given.rows or given.unknown, kind
 
