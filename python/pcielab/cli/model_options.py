@@ -17,7 +17,7 @@ from pcielab.cli.option_groups import Command, annotated, takes
 from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError, refusal, with_message
 from pcielab.library.link import Link
-from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
+from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES, USUAL_ROUND_TRIPS_NS
 from pcielab.model.link import Accounting, Limits
 from pcielab.wording import named
 
@@ -135,8 +135,6 @@ MODEL_OPTIONS = (
         unless="the specification's guideline",
     ),
 )
-_IDLE_NS, _LOADED_NS = 500, 1000
-"""Duration of a memory read on a server, idle and under load; most measured ones lie in between."""
 _BY_KEY = {one.key: one for one in MODEL_OPTIONS}
 _ACCOUNTING = typer.Option(
     "--accounting",
@@ -282,6 +280,7 @@ def _typical(option: str) -> str:
     """Typical values of an option that is missing, as words of its error."""
     if option != "--rtt-ns":
         return ""
+    idle_ns, loaded_ns = USUAL_ROUND_TRIPS_NS
     return (
-        f" (most servers take {_IDLE_NS} idle to {_LOADED_NS} under load; `pcielab run --test lat-rd` measures it)"
+        f" (most servers take {idle_ns} idle to {loaded_ns} under load; `pcielab run --test lat-rd` measures it)"
     )

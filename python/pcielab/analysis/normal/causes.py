@@ -17,7 +17,7 @@ from pcielab.analysis.normal.comparable import ROUNDED, Elsewhere, question_of, 
 from pcielab.kinds.question import Question
 from pcielab.library.causes import causes
 from pcielab.library.published_figures import PublishedFigure, published_figures
-from pcielab.library.usual_link import USUAL_MPS_BYTES
+from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_ROUND_TRIPS_NS, usual_mrrs_bytes
 
 UNKNOWN = "?"
 """The cause of a value that its source calls low and cannot explain."""
@@ -28,6 +28,8 @@ _LEAST_LINE_GBPS = 10.0
 _LINE_SHARE = 0.85
 """Least share of a line that makes a value one of that line."""
 _SLOWER_SHOWN = 3
+_MOST_READS = 64
+"""Reads in flight of a small design; engines with more are seldom short of them."""
 _MATCH_STEP = 0.1
 """Effects whose distances from the loss differ by less match alike: their machines decide."""
 _MAKERS = {
@@ -70,6 +72,7 @@ def candidates(question: Question, ratio: float, usual: Elsewhere) -> list[Candi
     """What would make a usual value as low as this one: computed causes, then measured ones by likelihood."""
     return [
         *_line(question, usual),
+        *_too_few_reads(question),
         *_slower_links(question, usual),
         *_smaller_payload(question, ratio, usual),
         *_measured(question, ratio, usual),
@@ -184,6 +187,29 @@ def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
             effect = f"usual for a line of {line_gbps:g} Gb/s{how}: {ratio:.2f} of it"
             yield Candidate("line", "The line binds, not the link", effect, False, "the port's rate: give --line")
             return
+
+
+def _too_few_reads(question: Question) -> Iterator[Candidate]:
+    """Reads in flight that give the value over a usual round trip, if they are as few as small designs have."""
+    if (
+        question.what != "h2d"
+        or question.engine != "dma"
+        or question.kind not in (None, "fpga", "accelerator")
+        or question.depth is not None
+        or question.memory != "host"
+        or not isinstance(question.width, Width)
+    ):
+        return
+    request_bytes = usual_mrrs_bytes(question.mps_bytes or USUAL_MPS_BYTES)
+    if question.size_bytes is not None:
+        request_bytes = min(request_bytes, question.size_bytes)
+    rate = question.value.plain / question.width.links
+    few, many = (round(rate * time_ns / request_bytes) for time_ns in USUAL_ROUND_TRIPS_NS)
+    if not 1 <= few <= many <= _MOST_READS:
+        return
+    cause, (idle_ns, loaded_ns) = causes()["D17"], USUAL_ROUND_TRIPS_NS
+    effect = f"{few} to {many} reads of {request_bytes} B in flight give this in {idle_ns} to {loaded_ns} ns"
+    yield Candidate("D17", cause.title, effect, False, f"{cause.check}; give --depth, --size and --rtt-ns")
 
 
 def _slower_links(question: Question, usual: Elsewhere) -> Iterator[Candidate]:

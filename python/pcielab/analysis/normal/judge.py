@@ -69,6 +69,7 @@ def _words(text: str) -> dict[str, str]:
 
 
 _CAUSES_NAMED = 3
+_LEAST_PAYLOAD_BYTES = 128
 _CARRIERS = {
     "wire": "link can carry",
     "line": "NIC's line can carry",
@@ -200,6 +201,8 @@ def _above(question: Question, found: list[Bound]) -> str:
     hard = next(bound for bound in found if bound.name != "call")
     excess = 100 * (question.value.plain / hard.value - 1)
     reasons = ["GB for GiB (7 %)", "a sum of both directions", _OTHERS[hard.name]]
+    if question.kind == "expander" and question.width is None:
+        reasons.insert(0, "a link other than the assumed one (give --link)")
     if hard.name == "wire" and question.mps_bytes is None and question.engine != "core":
         reasons.insert(0, f"an MPS above {USUAL_MPS_BYTES} B")
     listed = f"{', '.join(reasons[:-1])} or {reasons[-1]}"
@@ -275,7 +278,10 @@ def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
         missing["--protocol"] = _protocol_reason()
     if question.mps_bytes is None and isinstance(question.width, Width) and _moves_payload(question):
         missing["--mps"] = _payload_reason(question)
-    if question.completion is None and question.what in ("latency", "iops") and question.engine == "dma":
+    is_packets = question.what == "iops" and question.value.unit.endswith("pps")
+    if is_packets:
+        missing["flows and cores"] = "packets of one flow meet one queue and one core, which no bound here counts"
+    elif question.completion is None and question.what in ("latency", "iops") and question.engine == "dma":
         missing["--completion"] = "polling and interrupts differ; both are pooled"
     if question.size_bytes is None and not question.is_time:
         missing["--size"] = "small transfers pay for each call or packet"
@@ -294,7 +300,8 @@ def _missing_of_expander(question: Question, missing: dict[str, str]) -> dict[st
 
 
 def _moves_payload(question: Question) -> bool:
-    return question.engine != "core" and not question.is_time
+    is_small = question.what == "iops" and (question.size_bytes or 0) <= _LEAST_PAYLOAD_BYTES
+    return question.engine != "core" and not question.is_time and not is_small
 
 
 def _protocol_reason() -> str:
@@ -311,7 +318,7 @@ def _payload_reason(question: Question) -> str:
     ]
     return (
         f"the wire allows {' at 128 B, '.join(wire)} at 512 B"
-        if len(wire) == 2
+        if len(set(wire)) == 2
         else "it sets the bound of the wire"
     )
 
