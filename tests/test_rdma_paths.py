@@ -9,6 +9,7 @@ from pcielab import InputError
 from pcielab.analysis.why import why
 from pcielab.formats import importers
 from pcielab.formats.importers.tools.given import Given
+from pcielab.kinds.line import Line, line_of_parameters
 from pcielab.kinds.tools.rows import measured_rows
 from pcielab.library.protocols import PROTOCOLS, read_protocol
 from pcielab.store import Store, open_store
@@ -69,6 +70,14 @@ def test_a_report_says_link_layer_mtu_and_memory(tmp_path: Path) -> None:
     (tmp_path / "gpu").mkdir()
     row = measured_rows(imported(tmp_path / "gpu", 92.1, layer="IB", mtu=4096, above=GPU))[0]
     assert (row.link_layer, row.mtu_bytes, row.memory) == ("infiniband", 4096, "gpu")
+
+
+def test_both_ports_of_a_report_have_two_lines() -> None:
+    both = line_of_parameters({"part": "both ports", "link_layer": "infiniband", "mtu_bytes": 4096})
+    assert both.ports == 2
+    assert line_of_parameters({"part": "port 1"}) == Line()
+    rate = Line(line_gbps=100).beside(both).payload_gbps(None)
+    assert rate == pytest.approx(2 * 100 * 4096 / 4122)
 
 
 def test_a_full_line_of_roce_is_not_told_to_use_more_queue_pairs(tmp_path: Path) -> None:

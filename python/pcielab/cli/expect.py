@@ -88,10 +88,11 @@ def expect(
     uplinks of switches, lines of NICs, drives, rings. Each row names the rows that it rests on. An edge that
     nobody measured makes its answer unknown, between what is known.
 
-    Questions: h2d, d2h, both, h2d-busy, d2h-busy, store, all-to-all, all-to-all-read, ring and ring-staged take
-    devices (gpu0..7); p2p-write, p2p-read, p2p-both, staged, staged-both, latency-read, latency-write and
-    latency-staged take pairs (gpu0>gpu4, gpu0..3>gpu4..7, or gpu0..3>>gpu4..7 for every pair). Conditions follow:
-    memory=1, redirect, sw0:gen4x16.
+    Questions: h2d, d2h, both, h2d-busy, d2h-busy, store, packets-in, packets-out, latency-rdma, all-to-all,
+    all-to-all-read, ring and ring-staged take devices (gpu0..7); p2p-write, p2p-read, p2p-both, staged,
+    staged-both, latency-read, latency-write and latency-staged take pairs (gpu0>gpu4, gpu0..3>gpu4..7, or
+    gpu0..3>>gpu4..7 for every pair). Conditions follow: memory=1, redirect, sw0:gen4x16, protocol=roce, mtu=1024,
+    size=64.
 
     Examples:
     `pcielab expect lspci.txt`
@@ -101,6 +102,8 @@ def expect(
     `pcielab expect rome2s-8x4090 --ask "p2p-write gpu0>gpu4" --ask "ring gpu0..7"`
 
     `pcielab expect rome2s-8x4090 --published`
+
+    `pcielab expect server.toml --ask "packets-in nic0 size=64" --ask "h2d nic0 protocol=roce mtu=1024"`
 
     `pcielab expect server.toml --check nvbandwidth.txt`
 

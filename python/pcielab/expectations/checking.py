@@ -24,6 +24,8 @@ from pcielab.kinds.tools.rows import COPIERS, MeasuredSetting
 
 Outcome: TypeAlias = Literal["ok", "low", "above", "unknown"]
 _GBPS_OF_GBYTES = 8.0
+_ROUNDED = 1.005
+"""A printed value may exceed a full line by its rounding."""
 _LARGE_BYTES = 1 << 20
 _LARGE_BLOCK_BYTES = 1 << 16
 _GPU = re.compile(r"GPU (\d{1,3})", re.ASCII)
@@ -57,7 +59,7 @@ class Check:
             return "unknown"
         if self.measured < given.lower:
             return "low"
-        return "above" if self.measured > given.upper else "ok"
+        return "above" if self.measured > _ROUNDED * given.upper else "ok"
 
 
 @dataclass(frozen=True)

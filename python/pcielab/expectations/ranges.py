@@ -134,7 +134,8 @@ class Ranges:
         if best is None:
             return None
         depth, rows = best
-        return self._range(rows, "measured" if depth == 0 else "comparable", chain[depth])
+        is_own = depth == 0 and ANY not in chain[depth].values()
+        return self._range(rows, "measured" if is_own else "comparable", chain[depth])
 
     def _matching(self, facets: Facets) -> list[Observation]:
         if not all(facets.values()):

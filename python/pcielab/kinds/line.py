@@ -98,7 +98,7 @@ def read_line(
 
 
 def line_of_parameters(parameters: Mapping[str, Any]) -> Line:
-    """What a tool's own output says of the line: perftest prints link layer, MTU, and the memory that it used.
+    """What a tool's own output says of the line: perftest prints link layer, MTU, ports and memory.
 
     RoCE of an Ethernet line is version 2: it has the shorter headers, so that a bound stays one.
 
@@ -108,6 +108,7 @@ def line_of_parameters(parameters: Mapping[str, Any]) -> Line:
     protocol = {"ethernet": "roce", "infiniband": "infiniband"}.get(str(parameters.get("link_layer")))
     memory = parameters.get("memory")
     return Line(
+        ports=2 if parameters.get("part") == "both ports" else None,
         protocol=None if protocol is None else read_protocol(protocol),
         mtu_bytes=parameters.get("mtu_bytes"),
         memory=None if memory is None else read_memory(str(memory)),
