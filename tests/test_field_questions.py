@@ -77,6 +77,7 @@ def test_packets_without_a_comparison_name_what_is_missing(
     assert found.verdict == "nothing to compare with"
     assert not found.causes
     assert "one queue and one core" in found.missing["flows and cores"]
+    assert found.sentences[0].startswith("Packets a second: a line of 100 Gb/s")
 
 
 def test_an_expander_above_its_assumed_link_is_asked_for_its_link() -> None:

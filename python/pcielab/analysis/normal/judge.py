@@ -192,7 +192,9 @@ def _bound_sentence(question: Question, found: list[Bound], ratio: float | None)
         )
     if question.is_time:
         return f"The wire alone takes {value.text(bound.value)} of {given}: {bound.because}."
-    allows = f"{WHATS[question.what]}: {bound.because} allow{'' if bound.name == 'in flight' else 's'}"
+    is_packets = question.what == "iops" and value.unit.endswith("pps")
+    moved = "packets a second" if is_packets else WHATS[question.what]
+    allows = f"{moved}: {bound.because} allow{'' if bound.name == 'in flight' else 's'}"
     part = share_text(question.value.plain / bound.value)
     return f"{allows[0].upper()}{allows[1:]} {value.text(bound.value)}{assumed}; {given} is {part} of it."
 
