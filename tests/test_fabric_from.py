@@ -8,7 +8,9 @@ import pytest
 
 from fabric_machines import MACHINES, NCCL
 from made_machine import server, write
+from pcielab._core import INSIDE_GBYTES_PER_S
 from pcielab.doctor import machine_of_text
+from pcielab.expectations.memory import memory_of_tree
 from pcielab.fabric import fabric_of, load
 from pcielab.library.published_figures import published_figures
 from shell import refuse, succeed
@@ -81,13 +83,32 @@ def test_empty_slots_and_links_inside_chips_are_left_out() -> None:
     assert "left out: 1 x link inside a chip" in written.notes
 
 
-def test_what_no_register_shows_is_borrowed_and_names_its_row() -> None:
-    text = fabric_of(machine_of_text(MACHINES["epyc-5090"](), "lspci.txt"), "epyc-5090").text
-    memory = next(link for link in tomllib.loads(text)["link"] if link["lower"] == "host0")
-    rows = published_figures()
-    assert memory["down_gbytes_per_s"] == pytest.approx(4 * rows["M341"].value)
-    assert memory["up_gbytes_per_s"] == pytest.approx(4 * rows["M230"].value)
-    assert "borrowed" in text.partition(f"down_gbytes_per_s = {memory['down_gbytes_per_s']}")[0].splitlines()[-1]
+def memory_links(name: str) -> tuple[dict[str, Any], str]:
+    tree = machine_of_text(MACHINES[name](), "lspci.txt")
+    text = fabric_of(tree, name, memory_of_tree(tree)).text
+    return next(link for link in tomllib.loads(text)["link"] if link["lower"] == "host0"), text
+
+
+def test_what_no_register_shows_is_borrowed_from_the_family_and_names_its_row() -> None:
+    link, text = memory_links("dgx")
+    assert link["down_gbytes_per_s"] == pytest.approx(4 * published_figures()["M341"].value, abs=0.05)
+    assert "# borrowed, memory for writes of devices, of intel-tiles, 126.5 to 183.6 GB/s (M341)" in text
+    assert link["up_gbytes_per_s"] == INSIDE_GBYTES_PER_S
+    assert "# unknown: nobody published what memory carries for reads of devices on such processors" in text
+
+
+def test_memory_that_held_no_figure_down_limits_nothing() -> None:
+    link, text = memory_links("epyc-5090")
+    assert link["down_gbytes_per_s"] == link["up_gbytes_per_s"] == INSIDE_GBYTES_PER_S
+    assert "memory for writes of devices, measured on genoa, at least 112.8 GB/s (B04-5)" in text
+
+
+def test_links_beside_pcie_are_edges_of_their_own() -> None:
+    text = MACHINES["dgx"]().replace("[10de:2330]", "[1002:74a1]")
+    written = fabric_of(machine_of_text(text, "lspci.txt"), "mi300x").text
+    [peers] = tomllib.loads(written)["peers"]
+    assert peers["kind"] == "infinity-fabric"
+    assert "gpu0" in peers["devices"]
 
 
 def test_redirecting_ports_are_noted() -> None:

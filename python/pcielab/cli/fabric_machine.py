@@ -30,7 +30,8 @@ def from_machine(
     """Write a machine as a fabric file: sockets, stacks, root ports, switches, devices, and links as they trained.
 
     Capacities of links are modelled: payload of large transfers with the MPS of the path. What no register shows,
-    as the bandwidth of memory, is borrowed from published figures; comments name their rows. Empty slots, links
+    as the bandwidth of memory, is borrowed from published figures of the same family of processors; comments name
+    their rows, and what nobody published is unknown and limits nothing. Empty slots, links
     inside chips and tunnels are left out, and counted on stderr.
 
     Examples:
@@ -43,13 +44,14 @@ def from_machine(
     from functools import reduce
 
     from pcielab.doctor import merged, read_machine
+    from pcielab.expectations.memory import memory_of_tree
     from pcielab.fabric import fabric_of
     from pcielab.outputs import check_file, write_file
 
     if output is not None:
         check_file(output, overwrite=overwrite)
     tree = reduce(merged, map(read_machine, sources))
-    written = fabric_of(tree, (output or sources[0]).stem)
+    written = fabric_of(tree, (output or sources[0]).stem, memory_of_tree(tree))
     for note in written.notes:
         say(note)
     if output is None:

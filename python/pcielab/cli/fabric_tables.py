@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _HEADS = {
     "standalone_gbytes_per_s": "asked GB/s",
     "gbytes_per_s": "granted GB/s",
+    "bound_gbytes_per_s": "bound GB/s",
     "simulated_gbytes_per_s": "simulated GB/s",
     "capacity_gbytes_per_s": "capacity GB/s",
     "load_gbytes_per_s": "load GB/s",

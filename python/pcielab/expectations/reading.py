@@ -13,6 +13,7 @@ from pcielab.expectations.described import is_described, machine_of
 from pcielab.expectations.machine import Link, Machine, Part, PartKind, Peers, checked, link_of_capacity
 from pcielab.expectations.processors import Family, family_of_name, family_of_tree
 from pcielab.expectations.tables import box, box_names
+from pcielab.fabric.own_links import own_links
 from pcielab.fabric.paths import capacities_on
 from pcielab.library import shipped
 from pcielab.library.alike import suggestion
@@ -24,10 +25,6 @@ _NIC_LINES = "published/nic-lines.csv"
 """The rows of the doctor's table of hardware that state a NIC's line."""
 _REDIRECTS = {"ReqRedir", "CmpltRedir"}
 _VENDORS = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel"}
-_OWN_LINKS = {"nvlink": "nvlink", "xgmi": "infinity-fabric"}
-_ALWAYS_LINKED = {"infinity-fabric": {(0x1002, device) for device in (0x7408, 0x74A1, 0x74A5, 0x75A0)}}
-"""GPUs that have links of their own to all others of their board, which `lspci` does not show: MI250X, MI300X,
-MI325X and MI350X, by their IDs in pci.ids (the vendor's data sheets)."""
 _RESTING_GTPS = 2.5
 
 
@@ -170,7 +167,7 @@ def machine_of_tree(tree: Tree, name: str) -> Machine:
     family: Family | None = family_of_tree(tree)
     if family is None:
         notes.append("no root port names the processor: give --processor")
-    peers = tuple(_peers(tree, found.positions)) or tuple(_linked(found.positions))
+    peers = tuple(Peers(*group) for group in own_links(tree, found.positions))
     notes += [f"{one.kind} links of {', '.join(one.devices)}: no source shows their rate" for one in peers]
     return Machine(
         name=name,
@@ -213,19 +210,6 @@ def _kind(position: Position) -> PartKind:
     return "gpu" if is_gpu else position.kind or "device"
 
 
-def _linked(positions: Sequence[Position]) -> Iterator[Peers]:
-    """Links beside PCIe that GPUs of some kinds always have."""
-    for kind, ids in _ALWAYS_LINKED.items():
-        names = [
-            position.name
-            for position in positions
-            if position.part == "device"
-            and any((one.vendor_id, one.device_id) in ids for one in position.functions)
-        ]
-        if len(names) > 1:
-            yield Peers(kind, tuple(names))
-
-
 def _is_at_rest(position: Position) -> bool:
     """Whether a GPU shows the speed to which drivers lower links at rest."""
     end = position.end
@@ -244,19 +228,3 @@ def _link(position: Position, *, at_most: bool) -> Link | None:
     sizes = [one.control.mps_bytes for one in (position.port, *position.functions) if one and one.control]
     mps_bytes = min((size for size in sizes if size), default=None)
     return Link(SPEEDS_GTPS.index(speed) + 1, end.lanes, mps_bytes)
-
-
-def _peers(tree: Tree, positions: Sequence[Position]) -> Iterator[Peers]:
-    """Links beside PCIe: groups of devices that they connect; their rates are not in any source."""
-    names = {one.slot: position.name for position in positions for one in position.functions}
-    names |= {one.label: position.name for position in positions for one in position.functions if one.label}
-    for word, kind in _OWN_LINKS.items():
-        groups: list[set[str]] = []
-        for peer in tree.peers:
-            if peer.kind != word:
-                continue
-            ends = {names.get(end, end) for end in peer.ends}
-            touching = [group for group in groups if group & ends]
-            groups = [group for group in groups if group not in touching]
-            groups.append(ends.union(*touching))
-        yield from (Peers(kind, tuple(sorted(group))) for group in groups)

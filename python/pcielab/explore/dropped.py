@@ -17,6 +17,7 @@ from pydantic import Field
 
 from pcielab.doctor import machine_of_text
 from pcielab.errors import InputError, refusal, with_message
+from pcielab.expectations.memory import memory_of_tree
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.question import Systems
 from pcielab.fabric import fabric_of
@@ -90,7 +91,8 @@ def _text(file: File, label: str) -> str:
                 f"{label}: is neither a TOML file (*.toml) nor a machine: drop a system profile, a fabric, or the "
                 "output of `sudo lspci -vvv`; give stores to the command: pcielab explore RUN.db",
             )
-        return fabric_of(machine_of_text(file.text, label), Path(file.file).stem).text
+        tree = machine_of_text(file.text, label)
+        return fabric_of(tree, Path(file.file).stem, memory_of_tree(tree)).text
     return file.text
 
 

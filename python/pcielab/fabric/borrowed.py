@@ -63,12 +63,6 @@ def stack_crossing_ns() -> Borrowed:
     return _borrowed("M065", scale=0.5)
 
 
-@cache
-def memory_gbytes_per_s(direction: Literal["read", "write"]) -> Borrowed:
-    """What a socket's memory and the way to it carry when four Gen5 x16 devices copy at once."""
-    return _borrowed("M230" if direction == "read" else "M341", scale=4.0)
-
-
 def are_small(mrrs_bytes: int | None) -> bool:
     """Whether read requests are as small as those of the rows of virtual functions."""
     return mrrs_bytes is not None and mrrs_bytes <= _SMALL_MRRS_BYTES

@@ -7,15 +7,16 @@ comments say which.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from pcielab import model
 from pcielab._core import INSIDE_GBYTES_PER_S, SPEEDS_GTPS as SPEEDS
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor import Position, Topology, Tree, topology
 from pcielab.errors import refusal
-from pcielab.fabric.borrowed import memory_gbytes_per_s
+from pcielab.fabric.own_links import own_links
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.wording import printable
 
@@ -58,13 +59,31 @@ class WrittenFabric:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class MemoryRate:
+    """What the memory of a socket carries for devices, as published figures of such processors have it.
+
+    Attributes:
+        gbytes_per_s: The middle of what they reached; None if memory held none of them down.
+        text: The figures, for people.
+    """
+
+    gbytes_per_s: float | None
+    text: str
+
+
+Memory: TypeAlias = Mapping[Literal["read", "write"], MemoryRate]
+
+
 @refuses_wrong_types
-def fabric_of(tree: Tree, name: str) -> WrittenFabric:
+def fabric_of(tree: Tree, name: str, memory: Memory | None = None) -> WrittenFabric:
     """The fabric file of a tree.
 
     Args:
         tree: The machine.
         name: Name of the fabric.
+        memory: What the memory of a socket carries for reads and writes of devices; nothing of a direction that
+            nobody measured on such processors.
 
     Raises:
         InputError: The tree shows no PCIe link.
@@ -80,7 +99,9 @@ def fabric_of(tree: Tree, name: str) -> WrittenFabric:
     left_out = tuple(f"left out: {text}" for text in found.left_out)
     notes = (*assumed, *left_out, *(f"not seen: {text}" for text in tree.unseen))
     payloads = _payloads(found)
-    blocks = [_head(tree, name, notes, payloads), *map(_node, found.positions), *_links(found, payloads)]
+    links_in_file = _links(found, payloads, memory or {})
+    blocks = [_head(tree, name, notes, payloads), *map(_node, found.positions), *links_in_file]
+    blocks += _peers(tree, found)
     return WrittenFabric("\n".join(blocks), len(found.positions), len(links), notes)
 
 
@@ -166,15 +187,17 @@ def _preset(position: Position) -> str | None:
             return None
 
 
-def _links(found: Topology, payloads: dict[str, int]) -> Iterator[str]:
+def _links(found: Topology, payloads: dict[str, int], memory: Memory) -> Iterator[str]:
     for position in found.positions:
         if position.upper is None:
             continue
         ends = ["[[link]]", f"upper = {_text(position.upper)}", f"lower = {_text(position.name)}"]
-        yield "\n".join([*ends, *(_trained(position, payloads) if position.end else _inside(position)), ""])
+        yield "\n".join(
+            [*ends, *(_trained(position, payloads) if position.end else _inside(position, memory)), ""]
+        )
 
 
-def _inside(position: Position) -> Iterator[str]:
+def _inside(position: Position, memory: Memory) -> Iterator[str]:
     """The keys of a link inside the processor."""
     if position.part == "root-port":
         return
@@ -183,10 +206,26 @@ def _inside(position: Position) -> Iterator[str]:
         yield f"down_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
         yield f"up_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
         return
-    for key, direction in (("down", "write"), ("up", "read")):
-        borrowed = memory_gbytes_per_s("write" if direction == "write" else "read")
-        yield f"# borrowed, memory for {direction}s of devices, four times {_comment(borrowed.text)}"
-        yield f"{key}_gbytes_per_s = {borrowed.value:.1f}"
+    directions: tuple[tuple[str, Literal["read", "write"]], ...] = (("down", "write"), ("up", "read"))
+    for key, direction in directions:
+        rate = memory.get(direction)
+        if rate is None:
+            yield f"# unknown: nobody published what memory carries for {direction}s of devices on such processors"
+            yield f"{key}_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
+            continue
+        yield f"# borrowed, memory for {direction}s of devices, {_comment(rate.text)}"
+        limit = INSIDE_GBYTES_PER_S if rate.gbytes_per_s is None else round(rate.gbytes_per_s, 1)
+        yield f"{key}_gbytes_per_s = {limit}"
+
+
+def _peers(tree: Tree, found: Topology) -> Iterator[str]:
+    """Links beside PCIe, each kind as edges of its own."""
+    names = {position.name for position in found.positions}
+    for kind, devices in own_links(tree, found.positions):
+        if len(devices) > 1 and names.issuperset(devices):
+            listed = ", ".join(_text(device) for device in devices)
+            comment = "# no source shows their rate: give gbytes_per_s, what one sends to all others"
+            yield "\n".join(["[[peers]]", comment, f"kind = {_text(kind)}", f"devices = [{listed}]", ""])
 
 
 def _trained(position: Position, payloads: dict[str, int]) -> Iterator[str]:

@@ -99,7 +99,7 @@ def profile_listing(
 
 
 def preset_listing(name: str) -> "Listing | None":
-    """The values of a fabric's preset of a device with their sources; None if none has that name, or a profile does."""
+    """The values of a fabric's device with their sources; None if none has that name, or a profile has it."""
     if name not in shipped.fabric_device_files() or profile_kinds_of_name(name):
         return None
     from pcielab.library.profiles.listing import document_listing
