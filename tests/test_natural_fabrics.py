@@ -343,3 +343,34 @@ def test_long_times_are_printed_in_microseconds(run: Path) -> None:
     assert "average_ns" in succeed("fabric", "simulate", path, "--format", "csv").stdout
     for command in ("simulate", "estimate", "explain", "run", "list"):
         assert "`" not in succeed("fabric", command, "--help").stdout
+
+
+def test_two_ports_of_an_adapter_share_its_slot(tmp_path: Path) -> None:
+    (tmp_path / "ports.toml").write_text("""
+[[node]]
+name = "host"
+kind = "host"
+
+[[node]]
+name = "nic"
+kind = "adapter"
+upper = "host"
+link = "gen4x8"
+
+[[node]]
+name = "port0"
+kind = "nic-100g"
+upper = "nic"
+
+[[node]]
+name = "port1"
+kind = "nic-100g"
+upper = "nic"
+""")
+    ports = fabric.load(str(tmp_path / "ports.toml"))
+    flows = fabric.written_flows(ports, ["host->port0", "host->port1"])
+    one = fabric.shares(ports, flows.head(1)).flows
+    both = fabric.shares(ports, flows).flows
+    assert one["gbytes_per_s"].to_list() == [12.5]
+    assert set(both["limit"]) == {"host->nic"}
+    assert both["gbytes_per_s"].sum() == pytest.approx(min(both["standalone_gbytes_per_s"].sum(), 14.6), rel=0.02)

@@ -179,3 +179,8 @@ def test_brackets_in_an_error_are_printed(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('name = "m"\ntitle = "M"\nbase = "snb"\n[set]\nfrob = 1\n[provenance]\nsource = "me"\n')
     assert "[set] frob" in refuse("profiles", "show", path)
+
+
+def test_devices_of_fabrics_are_shown() -> None:
+    shown = {row["key"]: row["value"] for row in objects("profiles", "show", "nic-400g")}
+    assert shown["engine.read.bytes_per_ns"] == "50.0"

@@ -47,7 +47,9 @@ app = typer.Typer()
 File = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|FILE", help="A shipped fabric, or a file (*.toml).", autocompletion=profile_names("fabric")
+        metavar="NAME|FILE",
+        help="A shipped fabric or published box, or the file (*.toml) of a fabric or machine.",
+        autocompletion=profile_names("fabric"),
     ),
 ]
 FlowsOption = Annotated[

@@ -1,4 +1,7 @@
-"""What each of several flows gets of edges that they share, in a tree or not: shares of `crates/pcie-fabric`."""
+"""What each of several flows gets of edges that they share, in a tree or not: shares of `crates/pcie-fabric`.
+
+Stands alone: answers, and the tables that their ranges come from, share edges alike.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
