@@ -10,8 +10,11 @@ from fabric_machines import MACHINES, NCCL
 from made_machine import server, write
 from pcielab._core import INSIDE_GBYTES_PER_S
 from pcielab.doctor import machine_of_text
+from pcielab.errors import InputError
 from pcielab.expectations.memory import memory_of_tree
-from pcielab.fabric import fabric_of, load
+from pcielab.expectations.reading import machine_of_fabric
+from pcielab.fabric import fabric_of, load, shares, written_flows
+from pcielab.library.fabrics.load import of_text
 from pcielab.library.published_figures import published_figures
 from shell import refuse, succeed
 
@@ -109,6 +112,11 @@ def test_links_beside_pcie_are_edges_of_their_own() -> None:
     [peers] = tomllib.loads(written)["peers"]
     assert peers["kind"] == "infinity-fabric"
     assert "gpu0" in peers["devices"]
+    mi300x = of_text(written, Path("mi300x.toml"))
+    [known] = machine_of_fabric(mi300x).peers
+    assert known.devices == tuple(peers["devices"])
+    with pytest.raises(InputError, match="nobody knows its rate"):
+        shares(mi300x, written_flows(mi300x, ["gpu0->gpu1"]))
 
 
 def test_redirecting_ports_are_noted() -> None:

@@ -257,7 +257,7 @@ def estimate(
     if rounds:
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
-    found = _shares(chosen, machine, listed, method)
+    found = _named_edges(fabric.shares(chosen, listed, method.value), machine)
     _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
     title = _title(chosen, method)
     if edges:
@@ -300,13 +300,8 @@ def _machine(
     return found
 
 
-def _shares(
-    chosen: "Fabric", machine: "MachineFabric | None", listed: "pd.DataFrame", method: Method
-) -> "Estimate":
-    """The shares of flows; those of a machine with their bounds, and edges as `pcielab expect` names them."""
-    from pcielab import fabric
-
-    found = fabric.shares(chosen, listed, method.value)
+def _named_edges(found: "Estimate", machine: "MachineFabric | None") -> "Estimate":
+    """The estimate; that of a machine with bounds, and edges as `pcielab expect` names them."""
     if machine is None:
         return found
     from pcielab.expectations.as_fabric import labelled
@@ -466,7 +461,8 @@ def explain(
         with _errors_name_limit():
             changes, count = _first_changes(_changes(chosen, listed, method, limit), listed)
         _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
-        print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
+        shown = _named_edges(found, machine)
+        print_flows(shown.flows, output_format, f"{chosen.title} (modelled, {method.value})")
         _print_tree(chosen, found)
         _print_placements(chosen, listed, found)
         _say_borrowed(chosen, found)

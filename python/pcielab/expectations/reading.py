@@ -118,8 +118,15 @@ def machine_of_fabric(fabric: Fabric) -> Machine:
         family=None,
         sockets=len(sockets) or None,
         parts=checked(parts),
+        peers=tuple(_peers_of(fabric)),
         notes=("the fabric's file names no processor: give --processor",),
     )
+
+
+def _peers_of(fabric: Fabric) -> Iterator[Peers]:
+    """The links beside PCIe of a fabric's file."""
+    for one in fabric.handle.get("peers"):
+        yield Peers(one["kind"], tuple(one["devices"]), one["gbytes_per_s"], one["pair_gbytes_per_s"])
 
 
 def _line_of_preset(preset: str | None) -> float | None:
