@@ -30,7 +30,8 @@ _DRAWS = 200_000
 """DMAs of a simulated queue, where the waiting ones are counted in hundreds at 99.9 %."""
 _MOST_EXACT = 20_000
 """Earlier DMAs that are followed one by one; a latency beyond so many intervals counts as one of them."""
-_SURE = 2.0
+_BATCHES = 20
+_SURE = 3.0
 """Standard errors by which the waiting share has to stay below what is allowed."""
 
 
@@ -155,8 +156,8 @@ def sized(
     allowed = 1 - percentile / 100
     slots = percentile_in_flight(latencies, interval_ns, percentile)
     draws = _drawn(latencies)
-    while (waiting := waiting_share(draws, interval_ns, slots)) > _sure(allowed):
-        slots += 1
+    while _surely_waiting(waits := _waiting(draws, interval_ns, slots)) > allowed:
+        slots += max(1, slots // 100)
     return InFlight(
         size_bytes,
         path,
@@ -168,7 +169,7 @@ def sized(
         int(np.ceil(latencies.percentile_ns(percentile) / interval_ns - 1e-9)),
         slots * size_bytes,
         1 << max(0, (slots - 1).bit_length()),
-        100 * waiting,
+        100 * float(waits.mean()),
         None if clock_ghz is None else interval_ns * clock_ghz,
         latencies.origin,
     )
@@ -191,17 +192,28 @@ def percentile_in_flight(latencies: Latencies, interval_ns: float, percentile: f
 
 def waiting_share(draws: Numbers, interval_ns: float, slots: int) -> float:
     """The share of DMAs that wait for a slot, with these latencies in turn."""
+    return float(_waiting(draws, interval_ns, slots).mean())
+
+
+def _waiting(draws: Numbers, interval_ns: float, slots: int) -> npt.NDArray[np.bool_]:
+    """Of each DMA whether it waits."""
     ends: list[float] = []
-    waiting, arrival = 0, 0.0
-    for latency in draws.tolist():
+    waits, arrival = np.zeros(len(draws), dtype=np.bool_), 0.0
+    for number, latency in enumerate(draws.tolist()):
         start = arrival
         if len(ends) == slots:
             free = heapq.heappop(ends)
             if free > arrival:
-                start, waiting = free, waiting + 1
+                start, waits[number] = free, True
         heapq.heappush(ends, start + latency)
         arrival += interval_ns
-    return waiting / len(draws)
+    return waits
+
+
+def _surely_waiting(waits: npt.NDArray[np.bool_]) -> float:
+    """The share that waits and `_SURE` standard errors, from the means of batches: waiting comes in bursts."""
+    batches = waits.reshape(_BATCHES, -1).mean(axis=1)
+    return float(batches.mean() + _SURE * batches.std(ddof=1) / np.sqrt(_BATCHES))
 
 
 def _drawn(latencies: Latencies) -> Numbers:
@@ -210,11 +222,6 @@ def _drawn(latencies: Latencies) -> Numbers:
         np.minimum(np.searchsorted(np.cumsum(latencies.shares), drawn), len(latencies.ns) - 1)
     ]
     return found
-
-
-def _sure(allowed: float) -> float:
-    """The largest waiting share that leaves little doubt that the true one is allowed."""
-    return allowed - _SURE * float(np.sqrt(allowed * (1 - allowed) / _DRAWS))
 
 
 def simulated(source: ResolvedSystem | Path | str, size_bytes: int, cache: str, window: str | int) -> Latencies:

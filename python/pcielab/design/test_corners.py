@@ -23,7 +23,7 @@ def test_a_latency_has_the_corners_of_its_caches() -> None:
 
 @pytest.mark.slow
 def test_the_five_known_corners() -> None:
-    """IO-TLB window, DDIO edge, unaligned 256 B, remote socket, small writes with reads (SIGCOMM 2018, section 6)."""
+    """IO-TLB window, DDIO edge, unaligned 256 B, remote socket, small writes with reads (SIGCOMM 2018)."""
     system = pcielab.load_system("ib-000-nosp")
     with Measuring() as measuring:
         found = {one.what: one for one in corners_of(system.handle, "ib-000-nosp", measuring, CELLS)}
