@@ -12,6 +12,7 @@ import numpy as np
 from pcielab.design.measuring import Measured, Pair
 from pcielab.design.problem import Problem
 from pcielab.design.space import Grid, Point
+from pcielab.sweeps.run import Progress, no_progress
 
 SLACK = 0.01
 """A stronger combination may score less by this share; a weaker one more."""
@@ -28,12 +29,12 @@ class Knowledge:
         simulated: Every simulation, by combination, host and target.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, progress: Progress = no_progress) -> None:
         self.problem = problem
         shape = (len(problem.hosts), len(problem.targets), *problem.space.shape)
         self.bound = np.full(shape, np.inf)
         if problem.is_simulated:
-            self.bound = np.stack([problem.bounds(host) for host in range(len(problem.hosts))])
+            self.bound = np.stack([self._bounds(host, progress) for host in range(len(problem.hosts))])
         self.simulated: dict[tuple[Point, Pair], Measured] = {}
         self._known = np.full(self.bound.shape, np.nan)
         self._upper = self.bound.copy()
@@ -93,6 +94,10 @@ class Knowledge:
                 met = np.clip(0.5 + 5 * (self._expected(pair, need) - 1), 0.05, 0.95)
                 found = np.minimum(found, np.where(self._lower[pair] >= need, 1.0, met))
         return found
+
+    def _bounds(self, host: int, progress: Progress) -> Grid:
+        count, name = self.problem.space.count, self.problem.hosts[host].name
+        return self.problem.bounds(host, lambda done: progress(done, count, f"bounds on {name}"))
 
     def _expected(self, pair: Pair, need: float) -> Grid:
         """A guess of every combination's score over the needed one."""

@@ -1,7 +1,7 @@
 """A design problem: hosts, targets and space; the system of every combination, its bounds and its questions."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -102,10 +102,11 @@ class Problem:
             return None
         return Question(asked.kind, system.json(), device, work, samples)
 
-    def bounds(self, host: int) -> Grid:
+    def bounds(self, host: int, shown: Callable[[int], None]) -> Grid:
         """Upper bounds of the scores on a host, in closed form: of every target at every combination.
 
-        A target without a bound has an infinite one, an impossible combination has 0.
+        A target without a bound has an infinite one, an impossible combination has 0. `shown` is called with the
+        combinations that are done.
         """
         shape = self.space.shape
         found = np.full((len(self.targets), *shape), np.inf)
@@ -113,6 +114,7 @@ class Problem:
         points = list(np.ndindex(*shape)) if bounded else []
         for first in range(0, len(points), BATCH):
             some = points[first : first + BATCH]
+            shown(first)
             changes = [self._changes("", point) for point in some]
             for point, system in zip(some, self.hosts[host].handle.each_with(changes), strict=True):
                 if system is None:

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pcielab._core import read_size
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.design.answer import Counts, Design, Level, Reached
@@ -79,7 +81,7 @@ class _Solver:
         self._problem, self._measuring, self._progress = problem, measuring, progress
         _check_decidable(problem)
         self._step = "searching"
-        self._knowledge = Knowledge(problem)
+        self._knowledge = Knowledge(problem, progress)
         self._search = Search(self._knowledge, measuring, self._show)
         self._needs = [1.0] * len(problem.targets)
         self._found = self._search.cheapest(self._needs)
@@ -94,7 +96,7 @@ class _Solver:
         """The answer, with its front and its corners."""
         found, space = self._found, self._problem.space
         shown = found.point if found.point is not None else self._closest()
-        reached = () if shown is None else tuple(self._reached(shown))
+        reached = tuple(self._reached(shown))
         levels = self._levels() if front else ()
         worst: tuple[Corner, ...] = ()
         if corners and found.point is not None:
@@ -107,7 +109,7 @@ class _Solver:
             design={} if found.point is None else space.named(found.point),
             cost=found.cost,
             reached=reached,
-            closest={} if shown is None else space.named(shown),
+            closest=space.named(shown),
             sentences=(),
             least_cost=found.least_by_bounds,
             gap=found.gap,
@@ -127,19 +129,26 @@ class _Solver:
         pairs, space = len(self._problem.pairs), self._problem.space
         return Counts(space.count, space.count * pairs, len(self._knowledge.simulated), self._measuring.reused)
 
-    def _closest(self) -> Point | None:
-        """Of the simulated combinations the one whose worst score is the best."""
+    def _closest(self) -> Point:
+        """Of the simulated combinations the one whose worst score is the best; without any, that of the bounds."""
         worst: dict[Point, float] = {}
         for (point, _), measured in self._knowledge.simulated.items():
             worst[point] = min(worst.get(point, float("inf")), measured.score)
-        return max(sorted(worst), key=lambda point: worst[point], default=None)
+        if worst:
+            return max(sorted(worst), key=lambda point: worst[point])
+        bounds = self._knowledge.bound.min(axis=(0, 1))
+        return tuple(int(index) for index in np.unravel_index(bounds.argmax(), bounds.shape))
 
     def _reached(self, point: Point) -> list[Reached]:
+        """What a combination gives for every target on every host; what is missing is simulated."""
+        missing = [(point, pair) for pair in self._problem.pairs if (point, pair) not in self._knowledge.simulated]
+        for (_, pair), measured in zip(
+            missing, self._measuring.measure(self._problem, missing, lambda _: 1.0), strict=True
+        ):
+            self._knowledge.learn(point, pair, measured)
         rows = []
         for host, target in self._problem.pairs:
-            measured = self._knowledge.simulated.get((point, (host, target)))
-            if measured is None:
-                continue
+            measured = self._knowledge.simulated[point, (host, target)]
             of, asked = self._problem.hosts[host], self._problem.targets[target]
             bound = self._problem.bound(point, host, target)
             binding = bound[0] if bound else measured.message

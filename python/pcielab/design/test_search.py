@@ -84,11 +84,11 @@ def test_the_closed_form_decides_alone(tmp_path: Path) -> None:
 
 def test_a_killed_search_gives_the_same_answer(tmp_path: Path) -> None:
     of, folder = problem(tmp_path), tmp_path / "out"
-    whole = design(of, output=folder, corners=False).to_dict()
+    whole = design(of, output=folder, front=False, corners=False).to_dict()
     journal = folder / NAME
     kept = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(kept[: len(kept) // 2]) + kept[-1][:20])
-    again = design(of, output=folder, corners=False).to_dict()
+    again = design(of, output=folder, front=False, corners=False).to_dict()
     assert again["counts"].pop("reused") == len(kept) // 2
     assert whole["counts"].pop("reused") == 0
     assert json.dumps(again) == json.dumps(whole)

@@ -93,16 +93,7 @@ def _unmet(answer: "Design") -> list[str]:
         found.append("The closed form excludes every combination: widen a free key, or relax a target.")
     missed = [row for row in answer.reached if row.spare_percent < 0]
     if missed:
-        listed = "; ".join(
-            f"{row.target} on {row.host}"
-            + (
-                ": not supported"
-                if row.value is None
-                else f": {row.value:.4g} {row.unit}, {-row.spare_percent:.1f} % short"
-            )
-            + (f", limited by {row.bound}" if row.bound else "")
-            for row in missed
-        )
+        listed = "; ".join(_miss(row) for row in missed)
         found.append(f"The closest one that was simulated ({_values(answer.closest)}) misses {listed}.")
     return found
 
