@@ -1,6 +1,7 @@
 """Names of the package, loaded at first use: `pcielab.on_demand` reads this file."""
 
 from pcielab import (
+    design as design,
     devices as devices,
     doctor as doctor,
     fabric as fabric,
