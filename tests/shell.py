@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import closing, suppress
+from contextlib import closing, redirect_stdout, suppress
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -78,10 +79,17 @@ def exit_code_of_command(arguments: list[str], stdout: int, stderr: int) -> int:
 
 
 def _load_modules() -> None:
-    """Load every module that a command may need, once for all that are forked from this process."""
+    """Load every module that a command may need, once for all that are forked from this process.
+
+    A command is carried out here, too: files that it has parsed, and what libraries set up when they are first
+    called, are then there in every process.
+    """
     load(module_names())
     for name in ("rich.table", "rich.traceback", "typer.rich_utils"):
         importlib.import_module(name)
+    words = ["pcielab", "profiles", "list"]
+    with patch.object(sys, "argv", words), redirect_stdout(StringIO()), suppress(SystemExit):
+        main()
 
 
 def _exit_code_of_stopped_command(arguments: list[str], stdout: int, stderr: int) -> int:
