@@ -8,7 +8,7 @@ needs `@pytest.mark.long("the reason")`; without it the run fails. It is a pytes
 import os
 import resource
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -60,9 +60,11 @@ def pytest_runtest_logstart() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the processor time of a phase, and the reason of a long test, to its report."""
-    report: Any = yield
+    report = yield
     marker = item.get_closest_marker(_REASON)
     reason = str(marker.args[0]) if marker else ""
     report.user_properties = [*report.user_properties, (_SECONDS, _clock.lap_seconds()), (_REASON, reason)]

@@ -1,8 +1,6 @@
 """Why two runs differ: every difference is named, and its own effect simulated."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from pcielab.library import profiles
 from pcielab.library.suites import load_suite
 from pcielab.report.figures.contrast import draw_both, draw_contrast
 from pcielab.store import Store
+from shell import pcielab
 
 BUSY_READ_NS = profiles.resolve("hsw2620").system.host.root_complex.busy_read_ns
 
@@ -97,15 +96,6 @@ def test_changes_dependent_values_together(tmp_path: Path) -> None:
     ]
 
 
-def pcielab(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from pcielab.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_single_change_is_drawn_over_size_with_bounds(tmp_path: Path, runs: tuple[Store, Store]) -> None:
     found = contrast(runs[0], simulated(tmp_path / "tags.db", "link.tags=8"), tests=["BW_DMA_RD"])
     drawn = draw_both(found, "a", "b").to_dict()
@@ -122,7 +112,7 @@ def test_a_single_change_is_drawn_over_size_with_bounds(tmp_path: Path, runs: tu
 
 def test_json_has_a_row_for_each_test_and_change(tmp_path: Path, runs: tuple[Store, Store]) -> None:
     done = pcielab("explain", *(run.path for run in runs), "--test", NEAR, "--format", "json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [row["key"] for row in rows] == ["host.root_complex.busy_read_ns", "iommu"]
     assert {row["size_bytes"] for row in rows} == {64}
@@ -132,10 +122,10 @@ def test_the_command_prints_both_tables_and_draws(runs: tuple[Store, Store], tmp
     paths = [run.path for run in runs]
     picture = tmp_path / "why.svg"
     done = pcielab("explain", *paths, "--test", NEAR, "--picture", picture)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "Values in which the systems differ" in done.stdout
     assert picture.read_text().startswith("<svg")
     assert "busy_read_ns" in picture.read_text()
     refused = pcielab("explain", paths[0], "--picture", picture)
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (refused.exit_code, refused.stdout) == (2, "")
     assert "pass RUN_B" in refused.stderr

@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from pcielab import Store, open_store
 from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.kinds.transfers.compare import is_resolvable, median_standard_error_ns
+from shell import succeed
 
 
 def stored(path: Path, latencies: list[int], origin: str = "measured") -> Store:
@@ -47,12 +46,6 @@ def draws(middle: float, count: int = 400, seed: int = 1) -> list[int]:
     return [int(tick) for tick in np.rint(drawn)]
 
 
-def printed(*arguments: str | Path) -> str:
-    """The output of a command."""
-    command = [sys.executable, "-c", "from pcielab.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def test_standard_error_is_that_of_the_median_of_normal_latencies(tmp_path: Path) -> None:
     errors = [
         median_standard_error_ns(stored(tmp_path / f"{seed}.db", draws(2000, seed=seed)), 0) for seed in range(20)
@@ -82,10 +75,12 @@ def test_table_says_which_difference_is_not_resolvable(tmp_path: Path) -> None:
     stored(tmp_path / "a.db", draws(2000))
     stored(tmp_path / "same.db", draws(2000, seed=2))
     stored(tmp_path / "slower.db", draws(2100, seed=3))
-    same, slower = (printed("compare", tmp_path / "a.db", tmp_path / name) for name in ("same.db", "slower.db"))
+    same, slower = (
+        succeed("compare", tmp_path / "a.db", tmp_path / name).stdout for name in ("same.db", "slower.db")
+    )
     assert "ns, not resolvable" in same
     assert "standard error" in same
     assert "standard error" in slower
     assert "not resolvable" not in slower
     stored(tmp_path / "simulated.db", draws(2000), origin="simulated")
-    assert "standard error" not in printed("compare", tmp_path / "a.db", tmp_path / "simulated.db")
+    assert "standard error" not in succeed("compare", tmp_path / "a.db", tmp_path / "simulated.db").stdout

@@ -1,8 +1,6 @@
 """What the cache states add to the latencies of a measured run."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from pcielab import Store, open_store
 from pcielab._core import StoreWriter
 from pcielab.kinds.transfers.effects import effects_of
+from shell import succeed
 
 
 def stored(path: Path, middles_ns: dict[str, int], origin: str = "measured") -> Store:
@@ -35,12 +34,6 @@ def stored(path: Path, middles_ns: dict[str, int], origin: str = "measured") -> 
     return open_store(path)
 
 
-def printed(*arguments: str | Path) -> str:
-    """The output of a command."""
-    command = [sys.executable, "-c", "from pcielab.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def test_effect_is_the_median_less_that_of_warm_caches_in_the_same_window(tmp_path: Path) -> None:
     found = effects_of(stored(tmp_path / "run.db", {"cold": 1080, "device-warm": 1001, "host-warm": 1000}))
     assert [(one.test, one.baseline, one.difference_ns) for one in found] == [
@@ -62,6 +55,6 @@ def test_runs_without_warm_caches_or_of_no_machine_have_no_effects(tmp_path: Pat
 
 def test_explain_says_which_effect_is_not_resolvable(tmp_path: Path) -> None:
     stored(tmp_path / "run.db", {"cold": 1080, "device-warm": 1001, "host-warm": 1000})
-    shown = printed("explain", tmp_path / "run.db")
+    shown = succeed("explain", tmp_path / "run.db").stdout
     assert "less host-warm" in shown
     assert shown.count("+80 ns") == shown.count("not resolvable") == 2

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from pcielab.kinds.transfers.explain import Row, explain_run
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
 from pcielab.store import Store
+from shell import pcielab
 
 LSPCI = """\
 04:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
@@ -212,18 +211,9 @@ def test_refuses_a_store_without_a_link(tmp_path: Path) -> None:
         explain_run(imported(tmp_path / "half.db", {}, system={"name": "half"}))
 
 
-def pcielab(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from pcielab.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_command_prints_rows_with_their_origin(run: Store) -> None:
     done = pcielab("explain", run.path, "--test", "42", "--format", "csv")
-    assert done.returncode == 0
+    assert done.exit_code == 0
     [row] = csv.DictReader(done.stdout.splitlines())
     assert (row["origin"], row["bound"], row["posted_credits_gbps"]) == ("simulated", "tags", "")
     assert float(row["bound_gbps"]) == float(row["tags_gbps"])
@@ -249,5 +239,5 @@ def test_choosing_tests_needs_a_run() -> None:
 
 def _refused(arguments: list[str], message: str) -> None:
     done = pcielab(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
