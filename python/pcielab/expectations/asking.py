@@ -38,7 +38,7 @@ def questions_of(machine: Machine) -> list[Asked]:
 
 
 def _single(machine: Machine) -> Iterator[Asked]:
-    kinds: tuple[QuestionKind, ...] = ("h2d", "d2h", "both")
+    kinds: tuple[QuestionKind, ...] = ("h2d", "d2h", "both", "load", "doorbell")
     for devices in _classes(machine, machine.devices()):
         first = devices[0]
         if first.link is None:
