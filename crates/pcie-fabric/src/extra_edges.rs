@@ -11,6 +11,9 @@ use crate::topology::{EdgeId, NodeId, ROOT, same_name, unknown_node};
 /// Stands for a rate that nobody knows: flows over it are refused.
 const UNKNOWN_GBYTES_PER_S: f64 = 1e6;
 
+/// The edges that flows go up and down; none: any.
+type Way = (Option<EdgeId>, Option<EdgeId>);
+
 /// The extra edges of a fabric, numbered behind those of its links: the limits in order, then for each group of peers
 /// the edges out of each device, those into each, and those of each pair.
 #[derive(Debug, Clone)]
@@ -20,7 +23,7 @@ pub(crate) struct ExtraEdges {
     /// The number of the first limit.
     first: EdgeId,
     /// Of each limit, the edges that its flows go up and down.
-    ways: Vec<Vec<(Option<EdgeId>, Option<EdgeId>)>>,
+    ways: Vec<Vec<Way>>,
     /// Of each device with peers, its group, its number there, and the first edge of the group.
     groups: HashMap<NodeId, Member>,
     first_of_peers: EdgeId,
@@ -144,7 +147,7 @@ fn ways_of(
     nodes: &[NodeParameters],
     by_name: &HashMap<String, NodeId>,
     link_up: &[u32],
-) -> Result<Vec<Vec<(Option<EdgeId>, Option<EdgeId>)>>, Refusal> {
+) -> Result<Vec<Vec<Way>>, Refusal> {
     let shape = Shape::of::<LimitParameters>();
     let mut seen = HashSet::new();
     let of = |limit: &LimitParameters| {
@@ -161,13 +164,12 @@ fn ways_of(
             limit.ways.iter().map(|way| Ok((edge("up", &way.up, false)?, edge("down", &way.down, true)?)));
         way.collect::<Result<Vec<_>, Refusal>>()
     };
-    let named = |limit: &LimitParameters| {
+    let mut named = |limit: &LimitParameters| {
         if !seen.insert(limit.name.clone()) {
             return Err(same_name("unique"));
         }
         of(limit)
     };
-    let mut named = named;
     limits
         .iter()
         .map(|limit| named(limit).map_err(|wrong| wrong.about(format!("limit {}", limit.name))))

@@ -285,6 +285,8 @@ def _machine(
     file: str, sets: list[str] | None, flows: str | None, flow: list[str] | None, pattern: str | None
 ) -> "MachineFabric | None":
     """The fabric of a machine for some flows; None if the file is a fabric's."""
+    if not _is_machine(file):
+        return None
     from pcielab.expectations.as_fabric import fabric_of_machine, machine_named
     from pcielab.library.profiles.read import own_sets
 
@@ -298,6 +300,22 @@ def _machine(
     for note in found.notes:
         say(f"note: {note}")
     return found
+
+
+def _is_machine(file: str) -> bool:
+    """Whether a name or file is a machine's; it loads nothing that fabrics do without."""
+    from itertools import takewhile
+
+    from pcielab.library import shipped
+    from pcielab.library.input_files import is_there, read_toml_text
+
+    path = Path(file)
+    if path.suffix != ".toml":
+        return "/" not in file and is_there(shipped.directory("profiles") / "published" / "boxes" / f"{file}.toml")
+    if not is_there(path):
+        return False
+    head = takewhile(lambda line: not line.startswith("["), read_toml_text(path).splitlines())
+    return any(line.replace(" ", "").startswith(('kind="machine"', "kind='machine'")) for line in head)
 
 
 def _named_edges(found: "Estimate", machine: "MachineFabric | None") -> "Estimate":
