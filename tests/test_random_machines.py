@@ -3,9 +3,12 @@
 `make random-machines` tries 1,000.
 """
 
+import json
+
 import pytest
 
 from random_machines import compared, random_flows
+from shell import refuse, succeed
 
 
 def test_the_closed_form_of_random_machines_is_at_most_one_percent_low() -> None:
@@ -22,3 +25,13 @@ def test_the_tree_gives_flows_what_expect_gives_them() -> None:
         _, found = random_flows(number)
         tree = shares(found.fabric, found.flows).flows["gbytes_per_s"].to_list()
         assert tree == pytest.approx([share.gbytes_per_s for share in found.shares]), number
+
+
+def test_a_machine_is_estimated_and_simulated_by_name() -> None:
+    asked = ("rome2s-8x4090", "--flow", "gpu0->gpu4", "--format", "json")
+    [estimated] = json.loads(succeed("fabric", "estimate", *asked).stdout)
+    assert estimated["limit"] == "root complex, gpu0 to gpu4 (two sockets)"
+    times = ("--warm-up-us", "20", "--duration-us", "20")
+    [simulated] = json.loads(succeed("fabric", "simulate", *asked, *times).stdout)
+    assert simulated["gbytes_per_s"] == pytest.approx(estimated["gbytes_per_s"], rel=0.01)
+    assert "unknown node" in refuse("fabric", "estimate", "rome2s-8x4090", "--flow", "gpu0->sw0")
