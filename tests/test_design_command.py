@@ -1,6 +1,7 @@
 """`pcielab design`: answers in every form, folders that are continued, and refusals."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,20 @@ def test_a_folder_keeps_tests_answer_and_report(spec: Path, tmp_path: Path) -> N
     printed = json.loads(again.stdout)
     assert printed["counts"]["reused"] >= printed["counts"]["simulated"]
     assert printed["reached"] == answer["reached"]
+
+
+def test_the_worst_corner_says_which_target_it_misses(spec: Path) -> None:
+    said = succeed("design", spec, "--no-front").stdout
+    assert "Worst corner: 512 B bw-rd, 8 KiB window, cache cold, host_offset 32 on hsw2620: 22.9 Gb/s" in said
+    assert "it misses bw-rd 512." in said
+
+
+def test_a_reproducer_is_a_command(spec: Path) -> None:
+    [worst, *_] = json.loads(succeed("design", spec, "--no-front", "--format", "json").stdout)["corners"]
+    words = shlex.split(worst["command"])
+    assert words[:6] == ["pcielab", "run", "--profile", "hsw2620", "--set", "device=fpga-xdma"]
+    [row] = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert row["bandwidth_gbps"] == worst["value"]
 
 
 def test_a_design_that_cannot_be_met_says_what_is_short(spec: Path) -> None:

@@ -18,6 +18,7 @@ from pcielab.library.suites import single_test
 from pcielab.model.questions import system_bounds
 from pcielab.wording import byte_size
 
+COMBINED = "worst combination"
 LEAST_DROP = 0.05
 """A change that lowers the share by less is no corner."""
 RATES = ("bw-rd", "bw-wr", "bw-rdwr")
@@ -88,6 +89,7 @@ class Corner:
         changes: Changes of the system, by dotted key.
         command: The command that reproduces it.
         drops: The share of the easy value that is lost, by the size of the transfer, where it is a corner.
+        misses: The target of a design that the corner misses, if it has one of this operation and size.
     """
 
     host: str
@@ -100,6 +102,7 @@ class Corner:
     changes: Mapping[str, Any]
     command: str
     drops: Mapping[int, float] = field(default_factory=dict)
+    misses: str = ""
 
     @property
     def drop(self) -> float:
@@ -126,8 +129,8 @@ class Corner:
 class Attack:
     """The tests of one system, and the share that each of them reaches."""
 
-    def __init__(self, system: _core.System, host: str, measuring: Measuring) -> None:
-        self._system, self._host, self._measuring = system, host, measuring
+    def __init__(self, system: _core.System, host: str, measuring: Measuring, command: str) -> None:
+        self._system, self._host, self._measuring, self._command = system, host, measuring, command
         self._values: dict[str, float | None] = {}
         self._wires: dict[tuple[str, int], float | None] = {}
 
@@ -203,7 +206,7 @@ class Attack:
         if share is None or without is None or value is None or share > without * (1 - LEAST_DROP):
             return None
         unit = "Gb/s" if test.operation in RATES else "ns"
-        command = _command(self._host, test)
+        command = _reproducer(self._command, test)
         drops = {test.size: 1 - share / without}
         return Corner(self._host, what, share, without, value, unit, test.words, test.changes, command, drops)
 
@@ -229,7 +232,7 @@ class Attack:
         return self._wires[key]
 
 
-def _command(host: str, test: Test) -> str:
+def _reproducer(command: str, test: Test) -> str:
     words = " ".join(f"--{word.replace('_', '-')} {value}" for word, value in test.words.items())
     sets = "".join(f" --set {key}={value}" for key, value in test.changes.items())
-    return f"pcielab run --profile {host} {words}{sets}"
+    return f"{command} {words}{sets}"

@@ -6,13 +6,14 @@ offsets, the other socket and busy cores. A corner is a change that lowers the s
 the easiest test of its operation in what the corner needs, and in nothing else.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.design.attacks import CACHES, CELLS, EASY, LEAST_DROP, OFFSETS, Attack, Corner, Test
+from pcielab.design.attacks import CACHES, CELLS, COMBINED, EASY, LEAST_DROP, OFFSETS, Attack, Corner, Test
 from pcielab.design.measuring import Measuring
 from pcielab.errors import refusal
 from pcielab.library.profiles import ResolvedSystem, load_system
@@ -58,12 +59,15 @@ def attack(
         Measuring(folder, resume=resume, jobs=jobs, dask=dask) as measuring,
     ):
         name = system if isinstance(system, str) else found.system.name
-        return corners_of(found.handle, name, measuring, progress=progress)
+        sets = "".join(f" --set {shlex.quote(f'{key}={value}')}" for key, value in found.overrides.items())
+        command = f"pcielab run --profile {shlex.quote(name)}{sets}"
+        return corners_of(found.handle, name, command, measuring, progress=progress)
 
 
 def corners_of(
     system: _core.System,
     host: str,
+    command: str,
     measuring: Measuring,
     cells: Sequence[tuple[str, int]] = CELLS,
     progress: Progress = no_progress,
@@ -73,11 +77,12 @@ def corners_of(
     Args:
         system: The system.
         host: Its name in answers.
+        command: The command that runs a test on it, without the words of the test.
         measuring: Simulates.
         cells: The operations of the tests, each with a size in bytes.
         progress: Called after each operation and size.
     """
-    attack = Attack(system, host, measuring)
+    attack = Attack(system, host, measuring, command)
     easiest = [attack.easy(operation, size) for operation, size in cells]
     for done, easy in enumerate(easiest):
         progress(done, len(cells), f"attacking: {easy.size} B {easy.operation}")
@@ -189,7 +194,7 @@ def _combined(attack: Attack, corners: Sequence[Corner]) -> list[Corner]:
         if not scores or share is None or min(scores)[0] > share * (1 - LEAST_DROP):
             break
         here = steps[min(scores)[1]]
-    corner = attack.corner("worst combination", here, attack.easy(here.operation, here.size))
+    corner = attack.corner(COMBINED, here, attack.easy(here.operation, here.size))
     return [] if corner is None or here.key == Test(lowest.words, lowest.changes).key else [corner]
 
 

@@ -1,6 +1,7 @@
 """A design problem: hosts, targets and space; the system of every combination, its bounds and its questions."""
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,11 +36,15 @@ class Host:
         name: Its name in answers.
         title: One line for people.
         handle: Its system with the fixed keys.
+        profile: The system by name or path, without them.
+        changes: The fixed keys.
     """
 
     name: str
     title: str
     handle: _core.System
+    profile: str
+    changes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,13 @@ class Problem:
         if key not in self._kept:
             [self._kept[key]] = self.hosts[host].handle.each_with([self._changes("", point)])
         return self._kept[key]
+
+    def command(self, host: int, point: Point) -> str:
+        """The command that runs a test on a host with the device of a combination; words of the test follow."""
+        of = self.hosts[host]
+        sets = {**of.changes, **self._changes("", point)}
+        changes = [f" --set {shlex.quote(f'{key}={_toml(value)}')}" for key, value in sets.items()]
+        return f"pcielab run --profile {shlex.quote(of.profile)}{''.join(changes)}"
 
     def question(self, point: Point, host: int, target: int, samples: Samples) -> Question | None:
         """The question whether a combination meets a target on a host; None where it is impossible."""
@@ -155,6 +167,11 @@ def _bounds(system: _core.System, tests: list[dict[str, Any]]) -> list[dict[str,
     return [None if one is None else one["answer"] for one in found]
 
 
+def _toml(value: Any) -> str:
+    """A value as `--set` reads it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def load_problem(path: str | Path) -> Problem:
     """The problem of a design file.
 
@@ -197,9 +214,10 @@ def problem_of(file: DesignFile, folder: Path) -> Problem:
 
 def _host(table: str | HostTable, fixed: Mapping[str, Any], folder: Path) -> Host:
     given = HostTable(system=table) if isinstance(table, str) else table
-    system = resolve(located(given.system, folder), {**fixed, **given.set_})
+    profile, changes = located(given.system, folder), {**fixed, **given.set_}
+    system = resolve(profile, changes)
     name = given.name or " ".join([given.system, *(f"{key}={value}" for key, value in given.set_.items())])
-    return Host(name, system.title, system.handle)
+    return Host(name, system.title, system.handle, profile, changes)
 
 
 def _check(problem: Problem) -> None:

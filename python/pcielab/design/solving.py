@@ -16,6 +16,7 @@ from pcielab.design.measuring import Measuring
 from pcielab.design.problem import Problem, load_problem
 from pcielab.design.search import Found, Search
 from pcielab.design.space import Point
+from pcielab.design.targets import Target
 from pcielab.design.words import sentences
 from pcielab.errors import refusal
 from pcielab.sweeps.run import Progress, no_progress
@@ -175,19 +176,38 @@ class _Solver:
 
     def _corners(self, point: Point) -> tuple[Corner, ...]:
         """The corners of the operations and sizes of the targets."""
-        words = [target.words for target in self._problem.targets if target.kind == "transfers"]
-        cells = [(one["test"], read_size(str(one.get("size", 64)), "size")) for one in words]
+        cells = [_cell(target) for target in self._problem.targets if target.kind == "transfers"]
         cells = [cell for cell in dict.fromkeys(cells) if cell[0] in (*RATES, *LATENCIES)]
         worst: list[Corner] = []
         for host, of in enumerate(self._problem.hosts):
             system = self._problem.system(host, point)
             assert system is not None, "a design is possible on every host"
-            worst += corners_of(system, of.name, self._measuring, cells)
+            found = corners_of(system, of.name, self._problem.command(host, point), self._measuring, cells)
+            worst += [replace(corner, misses=self._missed_by(corner)) for corner in found]
         return tuple(sorted(worst, key=lambda corner: corner.share))
+
+    def _missed_by(self, corner: Corner) -> str:
+        """The target of a corner's operation and size that it misses; empty if it meets them, or has none."""
+        limit = "at_least_gbps" if corner.unit == "Gb/s" else "at_most_median_ns"
+        return next(
+            (
+                target.name
+                for target in self._problem.targets
+                if target.limit == limit
+                and _cell(target) == (corner.words["test"], corner.words["size"])
+                and target.score(corner.value) < 1
+            ),
+            "",
+        )
 
     def _show(self, excluded: int, count: int, cost: float | None) -> None:
         best = "" if cost is None else f", cheapest so far {cost:g}"
         self._progress(excluded, count, f"{self._step}: {self._measuring.simulated} simulated{best}")
+
+
+def _cell(target: Target) -> tuple[str, int]:
+    """The operation and the size of a target of transfers."""
+    return str(target.words.get("test")), read_size(str(target.words.get("size", 64)), "size")
 
 
 def _check_decidable(problem: Problem) -> None:

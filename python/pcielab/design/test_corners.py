@@ -8,13 +8,15 @@ from pcielab.design.measuring import Measuring
 
 CELLS = [("bw-rd", 64), ("bw-rd", 256), ("bw-rdwr", 64), ("bw-rdwr", 512), ("lat-rd", 64)]
 
+RUN = "pcielab run"
+
 
 def test_a_latency_has_the_corners_of_its_caches() -> None:
     system = pcielab.load_system("hsw2620")
     with Measuring() as measuring:
-        found = {one.what: one for one in corners_of(system.handle, "hsw2620", measuring, [("lat-rd", 64)])}
+        found = {one.what: one for one in corners_of(system.handle, "hsw2620", RUN, measuring, [("lat-rd", 64)])}
     cold = found["cold caches"]
-    assert cold.command == "pcielab run --profile hsw2620 --test lat-rd --size 64 --window 8192 --cache cold"
+    assert cold.command == f"{RUN} --test lat-rd --size 64 --window 8192 --cache cold"
     ddio = found["window over DDIO's share of the LLC"]
     assert ddio.words["window"] > 15_728_640 * 2 // 20
     assert ddio.share < ddio.easy_share
@@ -26,7 +28,7 @@ def test_the_five_known_corners() -> None:
     """IO-TLB window, DDIO edge, unaligned 256 B, remote socket, small writes with reads (SIGCOMM 2018)."""
     system = pcielab.load_system("ib-000-nosp")
     with Measuring() as measuring:
-        found = {one.what: one for one in corners_of(system.handle, "ib-000-nosp", measuring, CELLS)}
+        found = {one.what: one for one in corners_of(system.handle, "ib-000-nosp", RUN, measuring, CELLS)}
     io_tlb = found["window over the reach of the IO-TLB"]
     assert io_tlb.drop > 0.5
     assert io_tlb.words["window"] > 126 * 4096

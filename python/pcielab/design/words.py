@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from pcielab.design.attacks import COMBINED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -30,7 +32,9 @@ def _weakest(corner: "Corner") -> str:
         if corner.unit == "Gb/s"
         else f"{corner.value:.0f} ns, {1 / corner.share:.1f} times the easiest case"
     )
-    return f"Worst corner, {corner.what}: {corner.sentence}: {share}."
+    misses = f"; it misses {corner.misses}" if corner.misses else ""
+    what = "" if corner.what == COMBINED else f", {corner.what}"
+    return f"Worst corner{what}: {corner.sentence}: {share}{misses}."
 
 
 def _values(values: "Mapping[str, Any]") -> str:
