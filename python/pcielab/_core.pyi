@@ -62,6 +62,7 @@ __all__ = [
     "check_test",
     "closest",
     "complete_part",
+    "compressed",
     "damaged_tests",
     "describe_examination",
     "describe_finding",
