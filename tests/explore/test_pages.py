@@ -117,6 +117,23 @@ def test_back_undoes_and_a_reload_keeps_the_state(open_tab: OpenTab) -> None:
     assert tab.page.locator("#bandwidth").input_value() == "bw-rd"
 
 
+def test_a_target_sets_the_controls_and_says_what_binds(open_tab: OpenTab) -> None:
+    tab = open_tab("/?system=gen5-x16&size=512&cache=device-warm&outstanding=8")
+    tab.settle()
+    tab.page.fill("#target", "100")
+    tab.page.click("#meet")
+    tab.until(lambda: "outstanding=16" in tab.address, "the change in the address")
+    assert tab.page.inner_text("#met").startswith("outstanding 8 -> 16: ")
+    assert "the binding bound is latency" in tab.page.inner_text("#met")
+    tab.settle()
+    assert tab.page.input_value("#outstanding") == "16"
+    assert shown(tab)[512] >= 100
+    tab.page.fill("#target", "much")
+    tab.page.press("#target", "Enter")
+    tab.until(lambda: tab.page.locator("#problem").is_visible(), "the problem")
+    assert "target is 'much': give a number of Gb/s above 0" in tab.page.inner_text("#problem")
+
+
 def test_an_impossible_value_is_reported_and_can_be_reset(open_tab: OpenTab) -> None:
     tab = open_tab("/?system=snb")
     tab.settle()

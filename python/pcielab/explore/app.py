@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from pcielab.errors import InputError, refusal
-from pcielab.explore import answers, cores, expanders, normal
+from pcielab.explore import answers, cores, expanders, normal, target
 from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
@@ -93,6 +93,7 @@ class Server:
             "system": self._system,
             "answer": self._answer,
             "why": self._why,
+            "target": lambda asked: target.answered(asked, self.systems, self._go_on),
             "take-out": lambda asked: taken_out(question_of(asked), self.systems),
             "stores": lambda _asked: self.stores.listed(),
             "tests": self.stores.tests,

@@ -82,6 +82,12 @@ export class Controls {
     this.changed({ ...this.question(), sets }, done);
   }
 
+  // A question with further changes of values; a value of the unchanged system is no change.
+  changedBy(question, changes) {
+    const sets = Object.entries({ ...question.sets, ...changes }).filter(([key, value]) => value !== this.own[key]);
+    return { ...question, sets: Object.fromEntries(sets) };
+  }
+
   // Shows a question in the controls of the test.
   show(question, title) {
     for (const word of asked("select, input[type=number]")) document.getElementById(word).value = question[word] ?? "";

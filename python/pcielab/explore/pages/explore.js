@@ -47,6 +47,9 @@ class Workbench {
     const again = () => this.rebuild();
     dark.addEventListener("change", again);
     onResize(again);
+    // Without a server there is no search.
+    byId("meet")?.addEventListener("click", () => this.meet());
+    byId("target")?.addEventListener("keydown", (event) => event.key === "Enter" && this.meet());
     byId("take-out").addEventListener("toggle", () => this.takeOut());
     byId("numbers").addEventListener("toggle", () => this.numbers());
     await this.enter(this.state, true);
@@ -131,6 +134,7 @@ class Workbench {
     this.sliding = !done;
     // A released slider repeats its last position.
     if (address === before) return;
+    byId("met")?.replaceChildren();
     const run = this.runs.get(NOW);
     run.question = question;
     if (other) await this.buildKeys();
@@ -299,6 +303,29 @@ class Workbench {
     } catch (problem) {
       if (asked === this.explanation) byId("sentences").replaceChildren();
       showProblem(problem);
+    }
+  }
+
+  // Sets the controls to the smallest change that meets the target.
+  async meet() {
+    const { question } = this.state, button = byId("meet"), text = byId("target").value.trim();
+    if (button.disabled) return;
+    button.disabled = true;
+    byId("met").textContent = "searching …";
+    let sentence = "";
+    try {
+      const target = text === "" || Number.isNaN(Number(text)) ? text : Number(text);
+      const found = await ask("target", { question, operation: question[byId("target-of").value], target });
+      // A moved slider asks another question.
+      if (question !== this.state.question) return;
+      sentence = found.sentence;
+      showProblem(null);
+      this.ask(this.controls.changedBy({ ...question, outstanding: found.outstanding }, found.changes), true);
+    } catch (problem) {
+      showProblem(problem);
+    } finally {
+      byId("met").textContent = sentence;
+      button.disabled = false;
     }
   }
 
