@@ -86,7 +86,7 @@ def _dearest(levels: "Sequence[Level]", cost: float) -> list[str]:
     cheapest = min(left_out, key=lambda level: level.cost if level.cost is not None else cost)
     saved = cost - (cheapest.cost or 0.0)
     if saved <= _EXACT:
-        return ["No single target costs anything: each is needed by another one, too."]
+        return ["No target costs anything by itself: without any one of them, the cheapest design is the same."]
     without = f"without it the cost is {cheapest.cost:g}, {saved:g} less"
     return [f"The target that costs most is {cheapest.target}: {without}."]
 
