@@ -62,7 +62,7 @@ test-times: compiled ## Run the tests; list the slowest, the share of each folde
 	PYTHONPATH=tests $(APART) $(BIN)/python -m pytest -p processor_times -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) python tests rtl/tb
 
 .PHONY: random-machines
-random-machines: compiled ## Simulate the flows of COUNT=1000 random machines: none above the least edge of its path, none 1 % above the closed form (minutes)
+random-machines: compiled ## Simulate the flows of COUNT=1000 random machines: no edge above what it carries, no flow 1 % above the closed form (minutes)
 	$(BIN)/python bench/random_machines.py --count $(or $(COUNT),1000)
 
 .PHONY: boxes

@@ -22,7 +22,7 @@ def main() -> int:
     for one in beyond:
         print(
             f"machine {one.number}: {one.worst}: {one.over_estimate:.4f} of the estimate, "
-            f"{one.over_edges:.9f} of its least edge"
+            f"{one.over_edges:.9f} of the fullest edge"
         )
     worst = max(found, key=lambda one: one.over_estimate)
     print(

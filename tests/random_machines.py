@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from pcielab.expectations.as_fabric import MachineFabric, fabric_of_machine, hosts_of
 from pcielab.expectations.described import machine_of
 from pcielab.expectations.machine import Machine
@@ -28,7 +30,8 @@ class Compared:
     Attributes:
         number: The machine.
         over_estimate: The largest simulated rate as a share of the estimated one.
-        over_edges: The largest simulated rate as a share of the least edge of its path.
+        over_edges: The largest load of an edge as a share of what it carries, without the one TLP that is under
+            way when counting begins.
         worst: The flow of the first.
     """
 
@@ -46,7 +49,7 @@ def random_machine(number: int) -> Machine:
     if processor := draw.choice(PROCESSORS):
         content["processor"] = processor
 
-    def place(part: dict[str, Any]) -> dict[str, Any]:
+    def attached(part: dict[str, Any]) -> dict[str, Any]:
         switches = content["switch"]
         if switches and draw.random() < 0.6:
             return part | {"below": draw.choice(switches)["name"]}
@@ -54,7 +57,7 @@ def random_machine(number: int) -> Machine:
 
     for at in range(draw.randint(0, 4)):
         switch = {"name": f"sw{at}", "link": draw.choice(LINKS), "redirects": draw.random() < 0.2}
-        content["switch"].append(place(switch))
+        content["switch"].append(attached(switch))
     for kind, most in (("gpu", 6), ("nic", 3), ("nvme", 3)):
         for at in range(draw.randint(kind == "gpu", most)):
             device: dict[str, Any] = {"name": f"{kind}{at}", "kind": kind, "link": draw.choice(LINKS)}
@@ -62,7 +65,7 @@ def random_machine(number: int) -> Machine:
                 device["line_gbps"] = draw.choice(LINES_GBPS)
             if kind == "nvme":
                 device |= {"read_gbytes_per_s": draw.uniform(2, 14), "write_gbytes_per_s": draw.uniform(1, 10)}
-            content["device"].append(place(device))
+            content["device"].append(attached(device))
     return machine_of(content)
 
 
@@ -89,9 +92,12 @@ def compared(number: int, duration_us: float = 40.0) -> Compared:
     estimated = shares(found.fabric, found.flows).flows
     simulated = simulate(
         found.fabric, found.flows, discipline="per-flow", warm_up_us=30.0, duration_us=duration_us
-    ).flows
-    rates = simulated["gbytes_per_s"].to_numpy()
-    over = rates / estimated["gbytes_per_s"].to_numpy()
-    edges = rates / estimated["standalone_gbytes_per_s"].to_numpy()
+    )
+    over = simulated.flows["gbytes_per_s"].to_numpy() / estimated["gbytes_per_s"].to_numpy()
+    tlp_bytes = found.fabric.handle.get("mps_bytes")
+    loads, capacities = (simulated.edges[f"{what}_gbytes_per_s"].to_numpy() for what in ("load", "capacity"))
+    # A TLP takes whole picoseconds.
+    carried = 1e3 * tlp_bytes / np.rint(1e3 * tlp_bytes / capacities)
+    edges = float(((loads - tlp_bytes / (1e3 * simulated.counted_us)) / carried).max())
     at = int(over.argmax())
-    return Compared(number, float(over.max()), float(edges.max()), str(simulated["flow"][at]))
+    return Compared(number, float(over.max()), edges, str(simulated.flows["flow"][at]))

@@ -1,4 +1,4 @@
-"""Small suites and a text of lspci, as tests write them into files."""
+"""Small suites, a design and a text of lspci, as tests write them into files."""
 
 import json
 from typing import Any
@@ -12,6 +12,22 @@ LSPCI = """\
 \t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
 \t\tLnkCtl:\tASPM Disabled; RCB 64 bytes Disabled- CommClk+
 \t\tLnkSta:\tSpeed 8GT/s, Width x8, TrErr- Train-
+"""
+DESIGN = """\
+name = "tags"
+title = "Tags for reads"
+hosts = ["hsw2620"]
+set = { device = "fpga-xdma" }
+
+[[free]]
+key = "device.dma.tags"
+values = "2:12:2"
+cost = 1
+
+[[target]]
+test = "bw-rd"
+size = 512
+at_least_gbps = 40
 """
 _LOOPS = (("test", "tests"), ("way", "ways"), ("size", "sizes"), ("cache", "caches"), ("window", "windows"))
 

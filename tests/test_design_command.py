@@ -8,29 +8,13 @@ import pytest
 
 from pages import unpacked
 from shell import pcielab, refuse, succeed
-
-SPEC = """\
-name = "tags"
-title = "Tags for reads"
-hosts = ["hsw2620"]
-set = { device = "fpga-xdma" }
-
-[[free]]
-key = "device.dma.tags"
-values = "2:12:2"
-cost = 1
-
-[[target]]
-test = "bw-rd"
-size = 512
-at_least_gbps = 40
-"""
+from suite_texts import DESIGN
 
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     path = tmp_path / "tags.toml"
-    path.write_text(SPEC)
+    path.write_text(DESIGN)
     return path
 
 
@@ -63,7 +47,7 @@ def test_a_reproducer_is_a_command(spec: Path) -> None:
 
 
 def test_a_design_that_cannot_be_met_says_what_is_short(spec: Path) -> None:
-    spec.write_text(SPEC.replace("= 40", "= 60"))
+    spec.write_text(DESIGN.replace("= 40", "= 60"))
     done = pcielab("design", spec, "--no-front")
     assert done.exit_code == 1
     assert "no combination meets all targets" in done.stderr
@@ -81,8 +65,8 @@ def test_a_design_that_cannot_be_met_says_what_is_short(spec: Path) -> None:
     ],
 )
 def test_wrong_files_are_refused_by_key(spec: Path, old: str, new: str, expected: str) -> None:
-    assert old in SPEC
-    spec.write_text(SPEC.replace(old, new))
+    assert old in DESIGN
+    spec.write_text(DESIGN.replace(old, new))
     refused = refuse("design", spec)
     assert str(spec) in refused
     assert expected in refused

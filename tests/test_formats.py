@@ -20,6 +20,7 @@ from pcielab.cli.commands import COMMANDS, app
 from pcielab.conftest import BANDWIDTH, CDF, DETAILS, write
 from pcielab.formats.published import BANDWIDTH_HEAD, LATENCY_HEAD
 from shell import Done, pcielab, succeed
+from suite_texts import DESIGN
 
 SMALL = Path(__file__).parent / "documents" / "small"
 SAMPLES = Path(__file__).parent / "tool_outputs"
@@ -117,23 +118,6 @@ test = "lat-rd"
 
 [grid]
 window = ["64K", "1M"]
-"""
-
-DESIGN = """\
-name = "tags"
-title = "Tags for reads"
-hosts = ["hsw2620"]
-set = { device = "fpga-xdma" }
-
-[[free]]
-key = "device.dma.tags"
-values = [4, 8]
-cost = 1
-
-[[target]]
-test = "bw-rd"
-size = 512
-at_least_gbps = 20
 """
 
 

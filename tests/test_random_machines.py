@@ -1,4 +1,4 @@
-"""Random machines: what is simulated is at most what edges carry, and at most 1 % above the closed form.
+"""Random machines: no edge is simulated to send more than it carries, no flow to get 1 % over the closed form.
 
 `make random-machines` tries 1,000.
 """

@@ -119,7 +119,11 @@ pub fn why_store(
         }
         let these =
             if focus.len() == 1 { "that test".to_owned() } else { format!("{} of these tests", focus.len()) };
-        advice(&gains, &format!("{these} simulated again"), "", "")
+        let of = match focus[..] {
+            [row] if asked.rows.len() > 1 => format!("test {}", row.test),
+            _ => String::new(),
+        };
+        advice(&gains, &format!("{these} simulated again"), &of, "")
     } else {
         notes.push("`pcielab calibrate` makes a system on which changes can be simulated".to_owned());
         bound_advice(&gains)

@@ -304,18 +304,13 @@ def _machine(
 
 def _is_machine(file: str) -> bool:
     """Whether a name or file is a machine's; it loads nothing that fabrics do without."""
-    from itertools import takewhile
-
     from pcielab.library import shipped
-    from pcielab.library.input_files import is_there, read_toml_text
+    from pcielab.library.input_files import is_there, read_toml
 
     path = Path(file)
     if path.suffix != ".toml":
         return "/" not in file and is_there(shipped.directory("profiles") / "published" / "boxes" / f"{file}.toml")
-    if not is_there(path):
-        return False
-    head = takewhile(lambda line: not line.startswith("["), read_toml_text(path).splitlines())
-    return any(line.replace(" ", "").startswith(('kind="machine"', "kind='machine'")) for line in head)
+    return is_there(path) and read_toml(path).get("kind") == "machine"
 
 
 def _named_edges(found: "Estimate", machine: "MachineFabric | None") -> "Estimate":

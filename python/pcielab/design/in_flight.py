@@ -29,7 +29,7 @@ _SEED = 1
 _DRAWS = 200_000
 """DMAs of a simulated queue, where the waiting ones are counted in hundreds at 99.9 %."""
 _MOST_EXACT = 20_000
-"""Earlier DMAs that are followed one by one; a latency beyond so many intervals counts as one of them."""
+"""Earlier DMAs that are followed one by one; a latency beyond that many intervals counts as one of them."""
 _BATCHES = 20
 _SURE = 3.0
 """Standard errors by which the waiting share has to stay below what is allowed."""
@@ -127,7 +127,7 @@ def in_flight(
 
     Raises:
         InputError: The percentile is out of range, or the store has no distribution of a size.
-        RunError: The system's device cannot read so many bytes.
+        RunError: The system's device cannot read that many bytes.
     """
     if not 0 < percentile < 100:
         raise refusal("out-of-range", f"--percentile {percentile:g}: give a number above 0 and below 100")

@@ -15,8 +15,7 @@ from typing import TypeAlias
 from pcielab.design.problem import Problem
 from pcielab.design.question import Question
 from pcielab.design.space import Point
-from pcielab.errors import RunError
-from pcielab.extras import needed
+from pcielab.sweeps.cluster import connected
 from pcielab.sweeps.journal import Journal
 from pcielab.sweeps.run import open_folder
 from pcielab.work.options import Samples
@@ -24,7 +23,6 @@ from pcielab.work.running import available_cores
 
 Pair: TypeAlias = tuple[int, int]
 """The positions of a host and of a target."""
-_CONNECTION_SECONDS = 20
 Answering: TypeAlias = Callable[[Sequence[Question]], list[str]]
 
 
@@ -161,10 +159,5 @@ def _on_this_machine(jobs: int) -> Iterator[Answering]:
 @contextmanager
 def _on_dask(address: str) -> Iterator[Answering]:
     """Simulate on the workers of a Dask scheduler."""
-    distributed = needed("distributed", "sweep")
-    try:
-        client = distributed.Client(address, timeout=_CONNECTION_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise RunError(f"--dask {address}: no scheduler answers there: {error}") from None
-    with client:
+    with connected(address) as client:
         yield lambda questions: client.gather(client.map(Question.answer, list(questions), pure=False))

@@ -19,7 +19,7 @@ from pcielab.expectations.answers import Share, shares_of
 from pcielab.expectations.described import is_described, read_described
 from pcielab.expectations.edges import Edge, Flow, flows_together
 from pcielab.expectations.machine import Machine, Part
-from pcielab.expectations.questions import Question
+from pcielab.expectations.questions import Question, QuestionKind
 from pcielab.expectations.tables import box, box_names, shipped_ranges
 from pcielab.fabric.estimation import Estimate
 from pcielab.library.alike import suggestion
@@ -158,8 +158,8 @@ def _question(machine: Machine, ends: Ends, hosts: Sequence[str], *, both: bool)
         return Question("p2p-both" if both else "p2p-read" if reads else "p2p-write", pairs=(ends,))
     device, host = (destination, source) if source in hosts else (source, destination)
     memory = hosts.index(host) if len(hosts) > 1 else None
-    kind = "both" if both else "h2d" if source in hosts else "d2h"
-    return Question(kind, devices=(device,), memory=memory)  # type: ignore[arg-type]
+    kind: QuestionKind = "both" if both else "h2d" if source in hosts else "d2h"
+    return Question(kind, devices=(device,), memory=memory)
 
 
 class _Tree:

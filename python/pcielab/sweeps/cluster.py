@@ -31,13 +31,22 @@ def cluster_results(address: str, batches: Iterable[Batch]) -> Iterator[tuple[in
         InputError: Dask is not installed, or a worker has another version of pcielab.
         RunError: The scheduler does not answer, has no workers, or workers keep dying on the same batch.
     """
+    with connected(address) as client:
+        yield from _Asking(needed("distributed", "sweep"), client).results(batches)
+
+
+def connected(address: str) -> Any:
+    """A client of the scheduler at an address, to be closed by `with`.
+
+    Raises:
+        InputError: Dask is not installed.
+        RunError: The scheduler does not answer.
+    """
     distributed = needed("distributed", "sweep")
     try:
-        client = distributed.Client(address, timeout=_CONNECTION_SECONDS, set_as_default=False)
+        return distributed.Client(address, timeout=_CONNECTION_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise RunError(f"--dask {address}: no scheduler answers there: {error}") from None
-    with client:
-        yield from _Asking(distributed, client).results(batches)
 
 
 class _Asking:

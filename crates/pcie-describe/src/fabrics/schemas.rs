@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value as Json, json};
 
 use super::written;
+use crate::machines::DeviceKind;
 use crate::provenance::Provenance;
 
 /// Named sets of flows.
@@ -41,21 +42,6 @@ enum PartKind {
     Stack,
     RootPort,
     Switch,
-    Device,
-}
-
-/// Kinds of devices.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "only its schema is used")]
-enum DeviceKind {
-    Gpu,
-    Nic,
-    Nvme,
-    Storage,
-    Accelerator,
-    Fpga,
-    Cxl,
     Device,
 }
 

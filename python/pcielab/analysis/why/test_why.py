@@ -10,6 +10,8 @@ import pytest
 import pcielab
 from pcielab import InputError, fabric, model, single_test
 from pcielab.analysis.why import Why
+from pcielab.analysis.why.stored import why_stored
+from pcielab.library.suites import Suite
 from pcielab.model import Ethernet
 from pcielab.store import Store
 from pcielab.work.frames import Frames
@@ -562,3 +564,22 @@ def test_a_nic_that_hangs_on_a_guess_gives_the_rates_at_both_ends_of_its_interva
     given = pcielab.why(replace(work, nic=model.load_nic("connectx-7", few)), profile="gen5-x16").sentences[0]
     assert "it holds 16 descriptors" in given
     assert "(assumed)" not in given, "whoever asks gave it"
+
+
+def test_the_answer_of_a_report_names_the_test_that_it_simulated_again(tmp_path: Path) -> None:
+    reads, writes = single_test("bw-rd", size=64), single_test("bw-wr", size=256)
+    both = Suite.of("two", "Two tests", [*reads.entries, *writes.entries])
+    store = pcielab.run(both, profile="snb", output=tmp_path / "run.db")
+    answer = why_stored(store)
+    assert answer is not None
+    assert answer.change is not None
+    number = re.fullmatch(r"Test (\d) would rise most with .*", answer.sentences[2])
+    assert number is not None, answer.sentences
+    assert answer.bars[0].name.endswith(f"test {number[1]}, simulated")
+    again = pcielab.run(
+        (reads, writes)[int(number[1])],
+        profile="snb",
+        sets=[f"{key}={value}" for key, value in answer.change.keys.items()],
+    )
+    [gbps] = again.scalars["bandwidth"]
+    assert gbps == pytest.approx(answer.change.after, rel=0.02)
