@@ -60,11 +60,11 @@ def _proof(answer: "Design") -> str:
     if not cheaper["all"]:
         return "Nothing is cheaper."
     parts = [
-        f"{words} {cheaper[key]}"
-        for key, words in (
-            ("by_closed_form", "the closed form excludes"),
-            ("by_simulation", "simulation"),
-            ("by_direction", "the directions of keys"),
+        f"{cheaper[key]} {by}"
+        for key, by in (
+            ("by_closed_form", "by the closed form"),
+            ("by_simulation", "by simulation"),
+            ("by_direction", "by the directions of keys"),
         )
         if cheaper[key]
     ]
@@ -75,7 +75,8 @@ def _proof(answer: "Design") -> str:
         if answer.gap > _EXACT
         else "nothing rests on the directions of keys"
     )
-    return f"Of {cheaper['all']} cheaper designs {', '.join(parts)}; {far}.{work}"
+    designs = "design is" if cheaper["all"] == 1 else "designs are"
+    return f"{cheaper['all']} cheaper {designs} excluded, {', '.join(parts)}; {far}.{work}"
 
 
 def _dearest(levels: "Sequence[Level]", cost: float) -> list[str]:
