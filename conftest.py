@@ -1,4 +1,4 @@
-"""What every test finds: Ctrl-C as a program on a terminal has it, and the width of a pipe.
+"""What every test finds: Ctrl-C as on a terminal, the width of a pipe, and the list of longer tests.
 
 Processes that share the tests out ignore Ctrl-C, and so would the commands that tests start and interrupt. GNU
 readline, which pytest may load, sets COLUMNS for the commands that a process starts, without `os.environ`.
@@ -11,6 +11,8 @@ from contextlib import suppress
 
 with suppress(ImportError):
     import readline  # noqa: F401
+
+pytest_plugins = ["longer_tests"]
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in {"COLUMNS", "LINES"} - os.environ.keys():

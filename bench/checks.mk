@@ -69,6 +69,10 @@ random-machines: compiled ## Simulate the flows of COUNT=1000 random machines: n
 boxes: compiled ## Make the ranges of `expect` from the tables with each site left out, judge its rows (ROWS=FILE MACHINES=FOLDER: others)
 	$(BIN)/python bench/boxes.py $(if $(ROWS),--rows $(ROWS)) $(if $(MACHINES),--machines $(MACHINES))
 
+.PHONY: test-longer
+test-longer: extension target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible ## Run the tests of tests/longer_tests.toml, which `make test` leaves out (6 minutes)
+	$(APART) $(BIN)/python -m pytest -m 'longer and not slow' -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
+
 .PHONY: test-slow
 test-slow: build ## Run the whole published suite against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow

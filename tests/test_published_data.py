@@ -18,8 +18,9 @@ from pcielab.formats.importers import import_pcie_bench
 pytestmark = needs_measurements
 
 
+# One with an IOMMU here: its conversion is that of the others.
 TAKEN = [
-    path if number % 5 == 0 else pytest.param(path, marks=pytest.mark.slow) for number, path in enumerate(SYSTEMS)
+    path if number == 5 else pytest.param(path, marks=pytest.mark.slow) for number, path in enumerate(SYSTEMS)
 ]
 
 

@@ -1,4 +1,7 @@
-"""Continuous integration reads only, runs actions pinned by commit, and has a job for each part of `make test`."""
+"""Continuous integration reads only, runs actions pinned by commit, and has a job for each part of `make test`.
+
+The tests that `make test` leaves out have one, too.
+"""
 
 import re
 from pathlib import Path
@@ -43,7 +46,7 @@ def test_every_part_of_make_test_has_a_job() -> None:
     parts = {"python-test" if part == "pytest" else part for part in recipe[1].split()}
     assert parts >= {"python-test", "lint", "rust-test", "rtl-check"}
     jobs = {target: name for name, job in WORKFLOW["jobs"].items() for target in targets(steps(job))}
-    assert parts | {"floor", "pack"} <= jobs.keys()
+    assert parts | {"test-longer", "floor", "pack"} <= jobs.keys()
     assert len({jobs[part] for part in parts}) == len(parts), "each in a job of its own"
 
 
@@ -56,7 +59,7 @@ def test_the_shards_are_the_whole() -> None:
 def test_jobs_that_test_take_over_one_build() -> None:
     building = {name for name, job in WORKFLOW["jobs"].items() if "make pack" in steps(job)}
     assert building == {"build"}
-    for name in ("lint", "python", "rtl", "floor"):
+    for name in ("lint", "python", "longer", "rtl", "floor"):
         job = WORKFLOW["jobs"][name]
         assert job["needs"] == "build"
         [prepare] = [step for step in job["steps"] if step.get("uses", "").endswith("/prepare")]
@@ -70,7 +73,7 @@ def test_targets_of_the_jobs_exist() -> None:
     named = {
         word for path in FILES for word in targets(path.read_text(encoding="utf-8").replace("- run:", "run:"))
     }
-    assert named >= {"adopt", "pack", "lint", "rust-test", "python-test", "rtl-check", "floor"}
+    assert named >= {"adopt", "pack", "lint", "rust-test", "python-test", "test-longer", "rtl-check", "floor"}
     assert named <= known
 
 
