@@ -69,6 +69,17 @@ pub const fn is_addressed(kind: Kind) -> bool {
     )
 }
 
+/// Whether headers of a kind have 4 double words, where all of its have as many.
+#[must_use]
+pub const fn fixed_width(kind: Kind) -> Option<bool> {
+    match kind {
+        Kind::Message { .. } => Some(true),
+        Kind::Prefix => None,
+        kind if is_addressed(kind) => None,
+        _ => Some(false),
+    }
+}
+
 /// Whether a kind carries data: None for those that may.
 #[must_use]
 pub const fn carries_data(kind: Kind) -> Option<bool> {
@@ -189,7 +200,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, Malformed> {
                     tlp.address = Some(u64::from(third & 0xffc));
                 }
                 _ if wide => {
-                    let low = rest.get(12..16).map_or(0, |low| u32_of(low));
+                    let low = rest.get(12..16).map_or(0, u32_of);
                     tlp.address = Some(u64::from(third) << 32 | u64::from(low & !3));
                 }
                 _ => tlp.address = Some(u64::from(third & !3)),
