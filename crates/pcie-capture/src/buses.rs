@@ -9,6 +9,7 @@ use crate::header;
 use crate::input::{End, Take, give};
 use crate::ultrascale::{self, Port};
 use pcie_refusal::{Kind, Refusal};
+use std::collections::VecDeque;
 
 /// Words of the longest packet, with room for what alignment adds.
 const PACKET_DW_MOST: usize = 1024 + 64;
@@ -101,6 +102,8 @@ struct Interface {
 /// The interfaces of a capture.
 pub(crate) struct Buses {
     interfaces: Vec<Interface>,
+    /// Events that wait for packets which started before them, by their records.
+    held: VecDeque<Event>,
     pub(crate) events: u64,
 }
 
@@ -185,7 +188,7 @@ impl Buses {
                 .kind(Kind::Missing)
                 .remedy("capture tdata, tkeep, tvalid, tready, tlast and tuser under names such as `s_axis_rq_tdata`"));
         }
-        Ok(Self { interfaces: found, events: 0 })
+        Ok(Self { interfaces: found, held: VecDeque::new(), events: 0 })
     }
 
     /// The signals that the interfaces need.
@@ -202,22 +205,36 @@ impl Buses {
         facts: &mut Facts,
         take: Take<'_>,
     ) -> Result<(), End> {
+        let mut events = Vec::new();
         for interface in &mut self.interfaces {
-            let mut events = Vec::new();
             interface.beat(values, (time_ps, record), facts, &mut events);
-            for event in events {
-                self.events += 1;
+        }
+        self.events += events.len() as u64;
+        for event in events {
+            let at = self.held.partition_point(|held| held.record <= event.record);
+            self.held.insert(at, event);
+        }
+        let open =
+            self.interfaces.iter().filter_map(|interface| interface.begun).map(|(_, record)| record).min();
+        self.give(open.unwrap_or(u64::MAX), take)
+    }
+
+    /// Hands over what started before a record.
+    fn give(&mut self, before: u64, take: Take<'_>) -> Result<(), End> {
+        while self.held.front().is_some_and(|event| event.record < before) {
+            if let Some(event) = self.held.pop_front() {
                 give(take, event)?;
             }
         }
         Ok(())
     }
 
-    /// Counts packets that the end of the capture cut.
-    pub(crate) fn end(&self, facts: &mut Facts) {
+    /// Hands the last events over, and counts packets that the end of the capture cut.
+    pub(crate) fn end(&mut self, facts: &mut Facts, take: Take<'_>) -> Result<(), End> {
         for (_, record) in self.interfaces.iter().filter_map(|interface| interface.begun) {
             facts.skip("packet cut by the end of the capture", record);
         }
+        self.give(u64::MAX, take)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Logs of cocotbext-pcie: the TLPs, DLLPs and frames that its models print as Python objects.
 //!
-//! A model logs a packet where it is sent, at each bridge and where it arrives. The first logger with a packet gives the
-//! events; what the others say of the same packets is counted. Frames of the buses of hard blocks come from their own loggers.
+//! A model logs a packet where it is made, where a port sends it, at each bridge and where it arrives. The first port that sends or
+//! receives gives the events, as an analyser at that port would; in a log without ports, the first logger does. What others say
+//! of the same packets is counted. Frames of the buses of hard blocks come from their own loggers.
 
 use crate::event::{DATA_MOST, Direction, Dllp, Event, Facts, Kind, Packet, Tlp};
 use crate::fields::Origin;
@@ -13,12 +14,15 @@ use crate::words;
 use pcie_refusal::{Kind as RefusalKind, Refusal};
 
 const OBJECTS: [&str; 6] = ["Tlp(", "Tlp_us(", "Dllp(", "UsPcieFrame(", "S10PcieFrame(", "PTilePcieFrame("];
+const LEVELS: [&str; 7] = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL"];
+/// Bytes in which a port is looked for.
+const AHEAD: usize = 1 << 20;
 /// Loggers that are remembered.
 const LOGGERS_MOST: usize = 1024;
 
 /// Whether a line has an object of a packet behind what logged it.
 pub(crate) fn is_line(line: &str) -> bool {
-    line.contains("cocotb") && object(line).is_some()
+    object(line).is_some_and(|(at, _)| split(&line[..at]).is_some())
 }
 
 /// Position of the object in a line, and its class.
@@ -39,8 +43,11 @@ fn split(prefix: &str) -> Option<(Option<u64>, &str, &str)> {
         }
         _ => (time, rest),
     };
-    let at = rest.find("cocotb")?;
-    let (logger, message) = rest[at..].split_once(char::is_whitespace)?;
+    let (level, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    if !LEVELS.contains(&level) {
+        return None;
+    }
+    let (logger, message) = rest.trim_start().split_once(char::is_whitespace)?;
     Some((time, logger, message.trim()))
 }
 
@@ -300,7 +307,15 @@ pub(crate) fn read(mut input: Input<'_>, options: &Options, take: Take<'_>) -> R
         resolution_ps: Some(1),
         ..Facts::default()
     };
+    let ahead = String::from_utf8_lossy(input.peek(AHEAD)?).into_owned();
+    let port = ahead.lines().find_map(|line| {
+        let (at, class) = object(line)?;
+        let (_, logger, message) = split(&line[..at])?;
+        (class == "Tlp(" && of_port(message)).then(|| logger.to_owned())
+    });
+    drop(ahead);
     let mut reader = Reader {
+        port,
         options,
         origin: Origin::default(),
         chosen: Vec::new(),
@@ -312,7 +327,14 @@ pub(crate) fn read(mut input: Input<'_>, options: &Options, take: Take<'_>) -> R
     ended(result, facts)
 }
 
+/// Whether a message is of a port: what is sent or received.
+fn of_port(message: &str) -> bool {
+    matches!(message, "Send TLP" | "Receive TLP" | "Send DLLP" | "Receive DLLP")
+}
+
 struct Reader<'o> {
+    /// The port whose packets are events.
+    port: Option<String>,
     options: &'o Options,
     origin: Origin,
     /// The loggers whose packets are events, with the first word of their messages where it matters.
@@ -337,7 +359,11 @@ impl Reader<'_> {
                 continue;
             }
             let verb = if is_frame { message.split_whitespace().next().unwrap_or("") } else { "" };
-            if !self.takes(logger, verb, is_frame) {
+            let is_taken = match &self.port {
+                Some(port) if !is_frame => port == logger && of_port(message),
+                _ => self.takes(logger, verb, is_frame),
+            };
+            if !is_taken {
                 facts.skip("packet that another logger shows as well", record);
                 continue;
             }
@@ -356,7 +382,7 @@ impl Reader<'_> {
                 facts.skip("object that is no packet", record);
                 continue;
             };
-            let direction = direction.or_else(|| self.direction(message, &packet));
+            let direction = direction.or_else(|| self.direction(logger, message, &packet));
             let port = facts.port(&logger.chars().take(80).collect::<String>());
             let time_ps = self.origin.since(time, self.options.first_time_ps);
             self.events += 1;
@@ -383,7 +409,7 @@ impl Reader<'_> {
         }
     }
 
-    fn direction(&mut self, message: &str, packet: &Packet) -> Option<Direction> {
+    fn direction(&mut self, logger: &str, message: &str, packet: &Packet) -> Option<Direction> {
         let opposite = |direction| match direction {
             Direction::Upstream => Direction::Downstream,
             Direction::Downstream => Direction::Upstream,
@@ -402,6 +428,14 @@ impl Reader<'_> {
         }) = packet
         {
             self.sends = Some(if is_sent { Direction::Downstream } else { Direction::Upstream });
+        }
+        if self.sends.is_none() {
+            let faces = |names: &[&str]| names.iter().any(|name| logger.contains(name));
+            if faces(&["RootPort", "RootComplex", "HostBridge", "DownstreamPort"]) {
+                self.sends = Some(Direction::Downstream);
+            } else if faces(&["Device", "Endpoint", "UpstreamPort"]) {
+                self.sends = Some(Direction::Upstream);
+            }
         }
         self.sends.map(|sends| if is_sent { sends } else { opposite(sends) })
     }

@@ -251,7 +251,7 @@ fn samples(
         let time_ps = time_ps.map(|time| time.saturating_add(options.first_time_ps));
         buses.sample(&values, time_ps, number, facts, take)?;
     }
-    buses.end(facts);
+    buses.end(facts, take)?;
     nothing_moved(&buses, number)
 }
 

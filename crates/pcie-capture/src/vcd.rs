@@ -32,7 +32,8 @@ struct Declared {
     targets: HashMap<Vec<u8>, Vec<Target>>,
     /// Names and identifiers of signals of one bit that may be clocks.
     clocks: Vec<(String, Vec<u8>)>,
-    unit_fs: u64,
+    /// None: the file does not say, as those of Migen.
+    unit_fs: Option<u64>,
     simulator: bool,
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn read(mut input: Input<'_>, options: &Options, take: Take<'_>) -> R
 impl Declared {
     /// Reads the declarations, to `$enddefinitions`.
     fn read(input: &mut Input<'_>) -> Result<Self, Refusal> {
-        let mut declared = Self { unit_fs: 1000, ..Self::default() };
+        let mut declared = Self::default();
         let (mut scopes, mut command): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         loop {
             let at = format!("line {}", input.line_number() + 1);
@@ -67,9 +68,10 @@ impl Declared {
                         scopes.pop();
                     }
                     ["$timescale", ..] => {
-                        declared.unit_fs = timescale(&words[1..].concat()).ok_or_else(|| {
+                        let unit = timescale(&words[1..].concat());
+                        declared.unit_fs = Some(unit.ok_or_else(|| {
                             malformed(&at, "no timescale such as `1 ps`").remedy("correct `$timescale`")
-                        })?;
+                        })?);
                     }
                     ["$version", ..] => {
                         let version = words[1..].join(" ").to_ascii_lowercase();
@@ -198,14 +200,14 @@ fn changes(input: &mut Input<'_>, options: &Options, take: Take<'_>, facts: &mut
         .filter(|(_, targets): &(&[u8], Vec<Target>)| !targets.is_empty())
         .collect();
     facts.simulated = declared.simulator.then_some(true);
-    facts.resolution_ps = Some((declared.unit_fs / 1000).max(1));
+    facts.resolution_ps = declared.unit_fs.map_or(options.clock_ps, |unit| Some((unit / 1000).max(1)));
     let mut values = Values::of(&declared.signals);
     // Changes of the present time: identifiers and digits, one after the other.
     let mut pending: Vec<u8> = Vec::new();
     let mut marks: Vec<(usize, usize)> = Vec::new();
     let (mut time, mut level, mut rises) = (0_u64, false, false);
     let mut start = None;
-    let mut samples = 0;
+    let mut samples = 0_u64;
     loop {
         let number = input.line_number() + 1;
         let line = input.line()?;
@@ -227,17 +229,16 @@ fn changes(input: &mut Input<'_>, options: &Options, take: Take<'_>, facts: &mut
                 };
                 if rises {
                     samples += 1;
-                    let ps = u128::from(time) * u128::from(declared.unit_fs) / 1000;
-                    let ps = u64::try_from(ps).unwrap_or(u64::MAX);
-                    let at = start.map_or(0, |start| ps - start);
-                    buses.sample(
-                        &values,
-                        Some(options.first_time_ps.saturating_add(at)),
-                        samples,
-                        facts,
-                        take,
-                    )?;
-                    start.get_or_insert(ps);
+                    let at = match declared.unit_fs {
+                        Some(unit) => {
+                            let ps = u128::from(time) * u128::from(unit) / 1000;
+                            let ps = u64::try_from(ps).unwrap_or(u64::MAX);
+                            Some(ps - *start.get_or_insert(ps))
+                        }
+                        None => options.clock_ps.map(|clock| clock.saturating_mul(samples - 1)),
+                    };
+                    let at = at.map(|at| at.saturating_add(options.first_time_ps));
+                    buses.sample(&values, at, samples, facts, take)?;
                 }
                 rises = false;
                 let mut from = 0;
@@ -290,7 +291,7 @@ fn changes(input: &mut Input<'_>, options: &Options, take: Take<'_>, facts: &mut
                 .into());
         }
     }
-    buses.end(facts);
+    buses.end(facts, take)?;
     nothing_moved(&buses, samples)
 }
 
