@@ -10,6 +10,7 @@ use crate::format::{Format, Options};
 use crate::input::{End, Input, Take, ended, give, malformed};
 use crate::words;
 use pcie_refusal::{Kind, Refusal};
+use std::collections::HashMap;
 
 /// Whether a line looks like a packet of such a list.
 pub(crate) fn is_line(line: &str) -> bool {
@@ -46,8 +47,15 @@ fn pairs(line: &str) -> impl Iterator<Item = (&str, &str)> {
 /// Reads a list.
 pub(crate) fn read(mut input: Input<'_>, options: &Options, take: Take<'_>) -> Result<Facts, Refusal> {
     let mut facts = Facts { format: Format::Text.word().to_owned(), ..Facts::default() };
-    let mut reader =
-        Reader { options, origin: Origin::default(), row: None, record: 0, events: 0, in_blocks: None };
+    let mut reader = Reader {
+        options,
+        origin: Origin::default(),
+        row: None,
+        record: 0,
+        events: 0,
+        in_blocks: None,
+        names: HashMap::new(),
+    };
     let result = reader.lines(&mut input, take, &mut facts);
     ended(result, facts)
 }
@@ -60,16 +68,31 @@ struct Reader<'o> {
     record: u64,
     events: u64,
     in_blocks: Option<bool>,
+    /// Fields by the names of cells.
+    names: HashMap<String, Option<Field>>,
 }
+
+/// Most bytes of lines that one value joins.
+const VALUE_MOST: usize = 1 << 14;
+/// Names of cells that are remembered.
+const NAMES_MOST: usize = 4096;
 
 impl Reader<'_> {
     fn lines(&mut self, input: &mut Input<'_>, take: Take<'_>, facts: &mut Facts) -> Result<(), End> {
+        let mut open = String::new();
         while let Some(line) = input.line()? {
-            let line = String::from_utf8_lossy(line).into_owned();
+            let line = open.clone() + &String::from_utf8_lossy(line);
             if line.starts_with('#') {
                 crate::list::stated(&line, facts);
                 continue;
             }
+            // A value, as of data, may go on in the next lines.
+            let count = |bracket: u8| line.bytes().filter(|byte| *byte == bracket).count();
+            if count(b'(') > count(b')') && line.len() < VALUE_MOST {
+                open = line + " ";
+                continue;
+            }
+            open.clear();
             let in_blocks = match self.in_blocks {
                 Some(known) => known,
                 None if pairs(&line).next().is_none() => continue,
@@ -87,7 +110,12 @@ impl Reader<'_> {
                     continue;
                 }
                 if let Some((row, _)) = &mut self.row {
-                    cell(row, name, value, facts, self.options).map_err(|problem| {
+                    let known = self.names.get(name).copied();
+                    let field = known.unwrap_or_else(|| last_word(name));
+                    if known.is_none() && self.names.len() < NAMES_MOST {
+                        self.names.insert(name.to_owned(), field);
+                    }
+                    cell(row, (name, field), value, facts, self.options).map_err(|problem| {
                         malformed(&format!("line {number}"), problem).remedy(
                             "correct the cell: `Name(value)`, for example `Tag(12)` or `1st BE(1111)`",
                         )
@@ -103,6 +131,9 @@ impl Reader<'_> {
             }
         }
         self.flush(take, facts)?;
+        if !open.is_empty() {
+            facts.skip("value without an end", input.line_number());
+        }
         if self.events == 0 {
             return Err(Refusal::new("no cells with the type of a TLP or DLLP")
                 .kind(Kind::Missing)
@@ -138,7 +169,13 @@ fn is_packet(name: &str) -> bool {
 }
 
 /// Takes a cell.
-fn cell(row: &mut Row, name: &str, value: &str, facts: &mut Facts, options: &Options) -> Result<(), String> {
+fn cell(
+    row: &mut Row,
+    (name, field): (&str, Option<Field>),
+    value: &str,
+    facts: &mut Facts,
+    options: &Options,
+) -> Result<(), String> {
     // Words before the name, and words that are types: `DLLP ACK AckNak_Seq_Num`, `Mem MWr`, `CplD`.
     for word in name.split_whitespace() {
         if !row.is_typed() && !matches!(word, "Mem" | "TLP" | "Tag" | "Length" | "Type") {
@@ -151,7 +188,7 @@ fn cell(row: &mut Row, name: &str, value: &str, facts: &mut Facts, options: &Opt
             speed(value, facts);
         }
     }
-    let Some(field) = last_word(name) else { return Ok(()) };
+    let Some(field) = field else { return Ok(()) };
     let field = if field == Field::Data { Field::DataWords } else { field };
     if field == Field::Port && words::direction(value).is_some() && value.len() > 1 {
         return row.set(Field::Direction, value, None).ok_or_else(String::new);

@@ -25,6 +25,8 @@ pub(crate) const COMMENT: u16 = 1;
 pub(crate) const NAME: u16 = 2;
 pub(crate) const RESOLUTION: u16 = 9;
 const HARDWARE: u16 = 15;
+/// Seconds to add to all times of an interface.
+const OFFSET: u16 = 14;
 pub(crate) const FLAGS: u16 = 2;
 /// Of a section: the program that wrote it.
 pub(crate) const PROGRAM: u16 = 4;
@@ -77,6 +79,7 @@ struct Interface {
     units_per_second: u128,
     /// Picoseconds of a unit, where they are whole.
     unit_ps: Option<u64>,
+    offset_ps: i128,
     port: u16,
     content: Content,
 }
@@ -87,7 +90,7 @@ impl Interface {
             .is_multiple_of(units_per_second)
             .then(|| u64::try_from(PICOSECONDS / units_per_second).ok())
             .flatten();
-        Self { link_type, units_per_second, unit_ps, port, content: Content::Unknown }
+        Self { link_type, units_per_second, unit_ps, offset_ps: 0, port, content: Content::Unknown }
     }
 
     fn picoseconds(&self, units: u64) -> i128 {
@@ -96,7 +99,7 @@ impl Interface {
             Some(unit) => units * u128::from(unit),
             None => units * PICOSECONDS / self.units_per_second,
         };
-        i128::try_from(ps).unwrap_or(i128::MAX)
+        i128::try_from(ps).unwrap_or(i128::MAX).saturating_add(self.offset_ps)
     }
 }
 
@@ -246,7 +249,7 @@ impl Reader<'_> {
             return Err(self.damaged(at, "more than 65,536 interfaces").into());
         }
         let mut units_per_second = 1_000_000;
-        let mut name = String::new();
+        let (mut name, mut offset) = (String::new(), 0_i64);
         for (code, value) in options(little, body.get(8..).unwrap_or_default()) {
             match (code, value) {
                 (RESOLUTION, [value, ..]) => {
@@ -261,6 +264,10 @@ impl Reader<'_> {
                     let module: String = String::from_utf8_lossy(module).chars().take(60).collect();
                     self.facts.format = format!("pcapng of {module}");
                 }
+                (OFFSET, seconds) => {
+                    let seconds = seconds.try_into().unwrap_or_default();
+                    offset = if little { i64::from_le_bytes(seconds) } else { i64::from_be_bytes(seconds) };
+                }
                 (COMMENT, comment) => self.stated(comment),
                 _ => {}
             }
@@ -272,7 +279,9 @@ impl Reader<'_> {
         let unit = (PICOSECONDS / units_per_second) as u64;
         self.facts.resolution_ps =
             Some(self.facts.resolution_ps.map_or(unit.max(1), |least| least.min(unit.max(1))));
-        self.interfaces.push(Interface::new(link_type.into(), units_per_second, port));
+        let offset_ps = i128::from(offset) * PICOSECONDS as i128;
+        let interface = Interface::new(link_type.into(), units_per_second, port);
+        self.interfaces.push(Interface { offset_ps, ..interface });
         Ok(())
     }
 

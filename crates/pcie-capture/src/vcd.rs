@@ -13,6 +13,8 @@ use std::collections::HashMap;
 
 /// Most signals of a file.
 const SIGNALS_MOST: usize = 1 << 20;
+/// Letters of a signal's path that are kept, from its end.
+const PATH_MOST: usize = 400;
 /// Most bytes of changes at one time.
 const CHANGES_MOST: usize = 1 << 24;
 
@@ -119,6 +121,8 @@ impl Declared {
             );
         }
         let path = format!("{}/{name}", scopes.join("/"));
+        let long = path.chars().count().saturating_sub(PATH_MOST);
+        let path: String = path.chars().skip(long).collect();
         let signals = &mut self.signals;
         let signal = *self.by_name.entry(path.clone()).or_insert_with(|| {
             signals.push(Signal { name: path.clone(), bits: 0 });

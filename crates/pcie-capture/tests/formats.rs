@@ -1,5 +1,7 @@
 //! Short captures of every format, read with everything detected, and captures of engines that others wrote.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
+
 mod samples;
 
 use pcie_capture::{Direction, Dllp, Event, Facts, Format, Kind, LinkError, Options, Packet, Tlp, read};

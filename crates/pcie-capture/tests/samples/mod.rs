@@ -1,5 +1,7 @@
 //! Short captures of every format.
 
+#![allow(clippy::expect_used, reason = "a test that cannot be set up fails")]
+
 use pcie_capture::{Direction, Dllp, Event, Facts, Format, Kind, Packet, Tlp, WriteOptions, Writer};
 
 /// Lines as a protocol analyser prints them, in the forms of the figures 5 and 6 of the paper on kPIO+WC.
@@ -10,7 +12,7 @@ Packet(2556) R<-(2.5 x4) DLLP ACK AckNak_Seq_Num(3884) CRC 16(0x0776) Idle(424.0
 Packet(2561) R<-(2.5 x4) TLP(1972) Mem MRd(32)(00:00000) Length(25) RequesterID(001:00:1) Tag(16) Address(666D1400) \
 1st BE(1100) Last BE(1111) LCRC(0x6A37D1E5) Time Stamp(0000 . 000 001 504 s)
 Packet(2563) R->(2.5 x4) TLP(3886) CplD(10:01010) Length(25) RequesterID(001:00:1) Tag(16) CompleterID(000:00:0) \
-Status(SC) BCM(0) Byte Cnt(98) Lwr Addr(0x02) Data(0: 49484300 43000130 00304948 00450008) Time Stamp(0000 . 000 001 736 s)
+Status(SC) BCM(0) Byte Cnt(98) Lwr Addr(0x02) Data(0: 49484300 43000130\n  8: 00304948 00450008) Time Stamp(0000 . 000 001 736 s)
 ";
 
 /// Fields of the Agilent dissector, as `tshark -T fields -E header=y` prints them.
