@@ -201,5 +201,5 @@ fn unknown_format(start: &[u8]) -> Refusal {
     let words: Vec<_> = Format::ALL.map(Format::word).into();
     Refusal::new(problem)
         .kind(if start.is_empty() { Kind::Missing } else { Kind::Unsupported })
-        .remedy(format!("name the format (--format): {}", words.join(", ")))
+        .remedy(format!("give a capture in one of these, or name its format: {}", words.join(", ")))
 }

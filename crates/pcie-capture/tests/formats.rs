@@ -198,7 +198,7 @@ fn cut_files_are_refused_where_they_end() {
     let said = refused(&whole[..whole.len() - 40], &Options::default());
     assert!(said.starts_with("line ") && said.contains("cells instead of 27"), "{said}");
     assert!(refused("", &Options::default()).contains("the file is empty"));
-    assert!(refused("What is this?\n", &Options::default()).contains("--format"));
+    assert!(refused("What is this?\n", &Options::default()).contains("name its format: raw"));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn address(bytes: &[u8], header: usize) -> Result<u64, HeaderError> {
 }
 
 /// Bytes that the enables leave out at the start and at the end.
-fn left_out(first: u8, last: u8, dwords: u32) -> Result<(u32, u32), HeaderError> {
+pub(crate) fn left_out(first: u8, last: u8, dwords: u32) -> Result<(u32, u32), HeaderError> {
     let (lead, behind) = (first.trailing_zeros(), last.leading_zeros().saturating_sub(4));
     let run = |enables: u8, from: u32, to: u32| u32::from(enables) == (1 << to) - (1 << from);
     let alone = dwords == 1 && last == 0 && first != 0 && run(first, lead, 8 - first.leading_zeros());

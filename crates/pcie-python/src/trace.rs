@@ -116,7 +116,7 @@ pub(crate) fn trace_play(
     ))
 }
 
-/// A trace from a capture in pcap-ng, and the number of packets that are no transfers.
+/// A trace from a capture of any format, and the number of packets that are no transfers.
 #[pyfunction]
 pub(crate) fn trace_convert(
     py: Python<'_>,

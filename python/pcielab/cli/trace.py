@@ -153,10 +153,10 @@ def play(
 
 @app.command()
 def convert(
-    capture: Annotated[Path, typer.Argument(help="A capture of TLPs in pcap-ng or pcap.")],
+    capture: Annotated[Path, typer.Argument(help="A capture of TLPs: pcap-ng, pcap, or another format of docs/reference/captures.md.")],
     output: Output,
     skip: Annotated[
-        int, typer.Option("--skip", min=0, max=4096, help="Bytes of each packet before the header of its TLP.")
+        int, typer.Option("--skip", min=0, max=4096, help="In pcap-ng and pcap: bytes of each packet before its TLP.")
     ] = 0,
     requester: Annotated[
         str | None,
@@ -168,20 +168,21 @@ def convert(
             "--link-type",
             min=0,
             max=65535,
-            help="Link type of the packets that hold TLPs. By default 125 and 147 to 162, those of analysers.",
+            help="In pcap-ng and pcap: link type of the packets that hold TLPs. By default 125 and 147 to 162, those of "
+            "analysers, and NetTLP's packets in Ethernet or IP.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Make a trace from a capture of TLPs: its memory reads and writes, with their times.
 
-    Pages of the captured machine become pages of the buffer, in the order of first use. Interrupts, completions
-    and other TLPs are left out and counted. A capture of other packets, as of Ethernet, is refused.
+    Pages of the captured machine become pages of the buffer, in the order of first use. Interrupts, completions,
+    other TLPs and requests of the host are left out and counted. A capture of other packets is refused.
 
     Examples:
     `pcielab trace convert analyser.pcapng --requester 03:00.0 -o dma.trace`
 
-    `pcielab trace convert nettlp.pcapng --link-type 1 --skip 48 -o dma.trace`
+    `pcielab trace convert nettlp.pcapng -o dma.trace`
     """
     from pcielab.library.input_files import read_bytes
     from pcielab.port.trace import MOST_BYTES, convert as converted

@@ -203,21 +203,22 @@ def _tlps(system: "ResolvedSystem", write: Column, size: Column) -> Column:
 def convert(
     capture: bytes, *, skip_bytes: int = 0, requester: int | None = None, link_type: int | None = None
 ) -> tuple[str, int]:
-    """Make a trace from a capture of TLPs in pcap-ng or pcap.
+    """Make a trace from a capture of TLPs in any format that pcielab reads.
 
     Pages of the captured machine become pages of the buffer, in the order of first use.
 
     Args:
         capture: The file.
-        skip_bytes: Bytes of each packet before the header of its TLP.
+        skip_bytes: In pcap-ng and pcap: bytes of each packet before the header of its TLP.
         requester: Only requests with this requester ID.
-        link_type: Link type of the packets that hold TLPs; None: 125 and 147 to 162, those of analysers.
+        link_type: In pcap-ng and pcap: link type of the packets that hold TLPs; None: 125 and 147 to 162, those of
+            analysers, and NetTLP's packets.
 
     Returns:
         The trace, and the number of packets that are no memory reads or writes of the requester.
 
     Raises:
-        InputError: The file is damaged, no capture in pcap-ng or pcap, a capture of something else (the message
+        InputError: The file is damaged, of no known format, a capture of something else (the message
             names its link type), or holds no memory read or write of the requester.
     """
     return _core.trace_convert(capture, skip_bytes, requester, link_type, "from a capture of TLPs")
