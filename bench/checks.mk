@@ -276,6 +276,14 @@ tool-mutations: build ## Import 10,000 mutated outputs each of nvbandwidth, perf
 paste-mutations: build ## Import 20,000 mutated pastes of every tool's output (minutes)
 	$(BIN)/python tests/mutations/fuzz.py --count 20000 --kind tool-pasted
 
+.PHONY: capture-mutations
+capture-mutations: ## Read COUNT=100000 changed captures of every format: each must be read or refused (a minute)
+	PCIELAB_CAPTURES=$(or $(COUNT),100000) cargo test --workspace --test mutations any_change -- --nocapture
+
+.PHONY: capture-speed
+capture-speed: ## Stream a pcap-ng of MEGABYTES=1000 that the writer makes in a temporary folder: rate on one core, peak memory (FORMAT=cyrozap; a minute)
+	cargo run --release --quiet -p pcie-capture --example stream -- --megabytes $(or $(MEGABYTES),1000) --format $(or $(FORMAT),raw)
+
 .PHONY: guide-figures
 guide-figures: build ## Draw the simulated pictures of the guides again, in docs/images (10 s)
 	$(BIN)/python bench/guide_figures.py
