@@ -186,7 +186,7 @@ impl Buses {
                 signals.iter().take(40).map(|signal| format!("{:.60}", signal.name)).collect();
             return Err(Refusal::new(format!("no interface of a hard block among {}", names.join(", ")))
                 .kind(Kind::Missing)
-                .remedy("capture tdata, tkeep, tvalid, tready, tlast and tuser under names such as `s_axis_rq_tdata`"));
+                .remedy("capture tdata, tkeep, tvalid, tready, tlast and tuser under names like `s_axis_rq_tdata`"));
         }
         Ok(Self { interfaces: found, held: VecDeque::new(), events: 0 })
     }

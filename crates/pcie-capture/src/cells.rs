@@ -12,7 +12,7 @@ use crate::words;
 use pcie_refusal::{Kind, Refusal};
 use std::collections::HashMap;
 
-/// Whether a line looks like a packet of such a list.
+/// Whether a line looks like a packet in an analyser's list.
 pub(crate) fn is_line(line: &str) -> bool {
     let mut known = 0;
     for (name, _) in pairs(line).take(30) {
@@ -137,7 +137,7 @@ impl Reader<'_> {
         if self.events == 0 {
             return Err(Refusal::new("no cells with the type of a TLP or DLLP")
                 .kind(Kind::Missing)
-                .remedy("give a list of `Name(value)` cells, a type such as MRd(32) among them")
+                .remedy("give a list of `Name(value)` cells, a type like MRd(32) among them")
                 .into());
         }
         Ok(())

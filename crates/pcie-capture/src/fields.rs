@@ -186,7 +186,7 @@ impl Row {
         self.typed.is_some() || self.number.is_some()
     }
 
-    /// The type of the packet by its word; false: no such word.
+    /// The type of the packet by its word; false: an unknown word.
     pub(crate) fn set_type(&mut self, text: &str) -> bool {
         match words::typed(text) {
             Some(typed) => {

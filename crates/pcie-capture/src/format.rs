@@ -80,7 +80,7 @@ impl Format {
     /// The format of a word.
     ///
     /// # Errors
-    /// There is no such format; names the closest.
+    /// No format has the word; names those that exist.
     pub fn of_word(word: &str) -> Result<Self, Refusal> {
         Self::ALL.into_iter().find(|format| format.word() == word).ok_or_else(|| {
             let words = Self::ALL.map(Self::word).join(", ");

@@ -42,7 +42,7 @@ fn flags(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(16..HEADER_BYTES)?.try_into().ok()?))
 }
 
-/// Whether a packet is such a record.
+/// Whether a packet is a record of an Agilent analyser.
 pub(crate) fn is_record(bytes: &[u8]) -> bool {
     let Some(flags) = flags(bytes) else { return false };
     let speed = flags >> 8 & 3;

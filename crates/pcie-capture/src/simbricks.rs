@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 /// Most events that wait for a DMA of unknown kind.
 const WAITING_MOST: usize = 1 << 16;
 
-/// Whether a line is one of such a log.
+/// Whether a line is from the log of a `nicbm` device.
 pub(crate) fn is_line(line: &str) -> bool {
     line.trim_start().starts_with("main_time = ") && line.contains("nicbm: ")
 }

@@ -72,7 +72,7 @@ impl Declared {
                     ["$timescale", ..] => {
                         let unit = timescale(&words[1..].concat());
                         declared.unit_fs = Some(unit.ok_or_else(|| {
-                            malformed(&at, "no timescale such as `1 ps`").remedy("correct `$timescale`")
+                            malformed(&at, "no timescale like `1 ps`").remedy("correct `$timescale`")
                         })?);
                     }
                     ["$version", ..] => {
