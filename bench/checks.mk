@@ -35,6 +35,10 @@ port-contract: build target/debug/libpcie_port.a $(VENV)/.rtl-installed ## Hold 
 	$(BIN)/python -m pytest tests/test_port_contract.py tests/test_port_rules.py tests/test_port_engines.py rtl/tb/test_read_dma.py -m ''
 	cargo test -p pcie-port --quiet --test simbricks
 
+.PHONY: tlp-round-trips
+tlp-round-trips: ## Write 200 simulated tests as captures of every format, and hold what is read back to the tests (minutes)
+	PCIELAB_ROUND_TRIPS=200 cargo test --workspace --quiet --test round_trips
+
 .PHONY: port-speed
 port-speed: build port ## Measure reads per second through the C library, and messages per second of the brick (a minute)
 	$(BIN)/pcielab profiles show hsw2620 --resolved >target/port/hsw2620.json

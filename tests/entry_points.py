@@ -207,6 +207,38 @@ def converted(_folder: Path) -> Call:
     return lambda: _core.trace_convert(content, 0, None, None, "")
 
 
+def long_capture(folder: Path) -> Path:
+    """A capture of reads that takes seconds to explain."""
+    path = folder / "reads.pcapng"
+    path.write_bytes(capture(2_000_000))
+    return path
+
+
+def explained(folder: Path) -> Call:
+    path = long_capture(folder)
+    return lambda: _core.capture_explain(path, "{}", "{}")
+
+
+def listed(folder: Path) -> Call:
+    path = long_capture(folder)
+    return lambda: _core.capture_list(path, "{}", "{}", lambda _rows: None)
+
+
+def made_trace(folder: Path) -> Call:
+    path = long_capture(folder)
+
+    def again() -> None:
+        while True:
+            _core.capture_trace(path, "{}", merged=True, timed=False, buffer_bytes=1 << 22)
+
+    return again
+
+
+def made_capture(_folder: Path) -> Call:
+    text = "# pcielab trace 1\n" + "0 read 0 4194304\n" * 1_000
+    return lambda: _core.capture_record(HANDLE, text, "list", credits=False, cache="cold", window_bytes=0, seed=1)
+
+
 def coupled(folder: Path) -> Call:
     """An adapter that waits for its device."""
     path = folder / "device"
@@ -571,6 +603,10 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     "trace_play": Long(played),
     "trace_convert": Long(converted),
+    "capture_explain": Long(explained),
+    "capture_list": Long(listed),
+    "capture_trace": Long(made_trace),
+    "capture_record": Long(made_capture),
     "simbricks": Long(coupled, waits=True),
     "HostPort": _OPENED,
     **dict.fromkeys(

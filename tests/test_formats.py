@@ -24,6 +24,7 @@ from suite_texts import DESIGN
 
 SMALL = Path(__file__).parent / "documents" / "small"
 SAMPLES = Path(__file__).parent / "tool_outputs"
+LISTING = Path(__file__).parents[1] / "crates" / "pcie-transactions" / "tests" / "fixtures" / "kpio-figure-6.txt"
 TOOLS = {"nvbandwidth": "0.5-one-gpu.txt", "perftest": "read-bw-all-sizes.txt", "fio": "3.36-mixed.json"}
 FORMATS = ("json", "csv", "table")
 KINDS = (
@@ -73,6 +74,8 @@ WITHOUT_STORES = (
     ["normal", "--what", "read", "--value", "26GB/s", "--device", "CXL memory expander", "--link", "gen5x8"],
     ["normal", "--what", "load", "--size", "4", "--link", "gen4x16", "--value", "900ns"],
     ["normal", "--what", "d2h", "--link", "gen4x16", "--value", "90Gb/s", "--engine", "dma", "--figures"],
+    ["tlp", "explain", str(LISTING)],
+    ["tlp", "list", str(LISTING)],
     ["runs", "."],
     ["expect", "rome2s-8x4090", "--ask", "p2p-write gpu0>gpu4"],
     ["expect", "x520-gen2x4", "--published"],

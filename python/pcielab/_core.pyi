@@ -55,6 +55,10 @@ __all__ = [
     "ask_page",
     "bind_device",
     "borrowed_sentences",
+    "capture_explain",
+    "capture_list",
+    "capture_record",
+    "capture_trace",
     "check_file",
     "check_folder",
     "check_name",
@@ -752,6 +756,22 @@ def trace_play(
 def trace_convert(
     capture: bytes, skip_bytes: int, requester: int | None, link_type: int | None, comment: str
 ) -> tuple[str, int]: ...
+def capture_explain(
+    path: str | PathLike[str], reading: str, stated: str, progress: Callable[[int, int], object] | None = None
+) -> str: ...
+def capture_list(
+    path: str | PathLike[str],
+    reading: str,
+    selection: str,
+    take: Callable[[str], object],
+    progress: Callable[[int, int], object] | None = None,
+) -> bool: ...
+def capture_trace(
+    path: str | PathLike[str], reading: str, merged: bool, timed: bool, buffer_bytes: int
+) -> str: ...
+def capture_record(
+    system: System, text: str, format: str, credits: bool, cache: str, window_bytes: int, seed: int
+) -> bytes: ...
 def simbricks(
     system: System,
     devices: Sequence[str | PathLike[str]],

@@ -158,6 +158,7 @@ impl Field {
 /// A packet, from its cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
+    record: Option<u64>,
     time_ps: Option<u64>,
     direction: Option<Direction>,
     port: Option<String>,
@@ -207,7 +208,8 @@ impl Row {
         let small = |base| words::number(text, base).and_then(|value| u8::try_from(value).ok());
         let middle = |base| words::number(text, base).and_then(|value| u16::try_from(value).ok());
         match field {
-            Field::Record => {}
+            // The number that the source gives a packet finds it there again.
+            Field::Record => self.record = text.parse().ok().filter(|record| *record > 0),
             Field::Time => self.time_ps = Some(words::time_ps(text, unit)?),
             Field::Direction => self.direction = Some(words::direction(text)?),
             Field::Port => self.port = Some(text.chars().take(80).collect()),
@@ -335,7 +337,7 @@ impl Row {
             time_ps: self.time_ps,
             direction: self.direction,
             port,
-            record,
+            record: self.record.unwrap_or(record),
             packet,
             error: self.error,
         })

@@ -5,6 +5,7 @@ use pyo3::pymodule;
 
 mod backend;
 mod bounds;
+mod capture;
 mod describe;
 mod error;
 mod experiments;
@@ -47,6 +48,8 @@ mod _core {
     use super::backend::{Backend, address_offsets};
     #[pymodule_export]
     use super::bounds::{model_host, test_bounds};
+    #[pymodule_export]
+    use super::capture::{capture_explain, capture_list, capture_record, capture_trace};
     #[pymodule_export]
     use super::describe::{
         System, complete_part, profile_schema, read_profile, replaced, typed, typed_changes,

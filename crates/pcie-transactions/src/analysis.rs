@@ -95,9 +95,9 @@ impl Survey {
 
     /// The link, by the options, the file or the pace of the packets.
     pub(crate) fn assumed(&self, options: &Options, facts: &Facts, settings: &Settings) -> Assumed {
-        let from_file = facts.rate_tenths.and_then(|tenths| {
-            Generation::of_megatransfers(u64::from(tenths) * 100).map(Generation::number)
-        });
+        let from_file = facts
+            .rate_tenths
+            .and_then(|tenths| Generation::of_megatransfers(u64::from(tenths) * 100).map(Generation::number));
         let generation = options.generation.or(from_file);
         let lanes = options.lanes.or(facts.lanes.map(u32::from));
         let of_pace = self
@@ -117,8 +117,7 @@ impl Survey {
             _ => (Vec::new(), None),
         };
         let (generation, lanes) = alike.first().copied().unwrap_or((3, 8));
-        let mut parameters =
-            LinkParameters::new(generation, lanes, settings.mps_bytes, settings.mrrs_bytes);
+        let mut parameters = LinkParameters::new(generation, lanes, settings.mps_bytes, settings.mrrs_bytes);
         parameters.mps_bytes = options.limits.mps_bytes.unwrap_or(settings.mps_bytes);
         parameters.mrrs_bytes = options.limits.mrrs_bytes.unwrap_or(settings.mrrs_bytes);
         parameters.rcb_bytes = options.limits.rcb_bytes.or(settings.rcb_bytes).unwrap_or(64);
@@ -133,8 +132,7 @@ impl Survey {
 }
 
 /// Reads a source once: calls its argument with every event until that breaks, and returns what the file says of itself.
-pub type ReadOnce<'a> =
-    dyn FnMut(&mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<Facts, Refusal> + 'a;
+pub type ReadOnce<'a> = dyn FnMut(&mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<Facts, Refusal> + 'a;
 
 /// Explains a capture. `read` reads it from its start, up to four times: first a part of it, for the link; then whole; again
 /// where the whole shows a faster link or larger packets. `watch` is called with the number of events now and then, and stops the
@@ -153,17 +151,22 @@ pub fn explain(
     let facts = read(&mut |event| {
         first.take(&event);
         stopped = first.events.is_multiple_of(1024) && watch(first.events);
-        if stopped || first.survey.events >= SURVEY_EVENTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if stopped || first.survey.events >= SURVEY_EVENTS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
+    // Stopped so early, the rest is not read for the report either.
+    let most = if stopped { first.events } else { u64::MAX };
     let mut assumed = first.survey.assumed(options, &facts, &first.settings());
     for last in [false, false, true] {
         let mut analysis = Analysis::new(*options, Some(assumed.clone()));
         let facts = read(&mut |event| {
             analysis.take(&event);
-            if analysis.events.is_multiple_of(1024) && watch(analysis.events) {
-                stopped = true;
-            }
-            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let asked = most == u64::MAX && analysis.events.is_multiple_of(1024) && watch(analysis.events);
+            stopped = stopped || asked;
+            if asked || analysis.events >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let found = analysis.survey.assumed(options, &facts, &analysis.settings());
         if found == assumed || last || stopped {
@@ -239,6 +242,8 @@ pub(crate) struct Analysis {
     pub(crate) acknowledgements: Latencies,
     pub(crate) stores: StoreWatch,
     pub(crate) listed: Vec<(Transaction, Option<u64>)>,
+    /// The last TLPs that were acknowledged before their transaction was done: record and time.
+    acknowledged: VecDeque<(u64, u64)>,
     pub(crate) moved: [[(u64, u64); 2]; 2],
     pub(crate) statuses: [u64; 8],
     ways: [WayState; 2],
@@ -277,6 +282,7 @@ impl Analysis {
             acknowledgements: Latencies::new(LATENCIES_MOST),
             stores: StoreWatch::default(),
             listed: Vec::new(),
+            acknowledged: VecDeque::new(),
             moved: Default::default(),
             statuses: [0; 8],
             ways: Default::default(),
@@ -333,7 +339,7 @@ impl Analysis {
         check_packet(tlp, event.record, step.range, &self.options.limits, &mut self.violations);
         self.survey.settings.take(tlp, event.direction, &step);
         self.count_wire(event, tlp, bytes, &step);
-        self.follow_reads(event, &step);
+        self.follow_reads(event, tlp, &step);
         self.request(event, tlp, &step);
         if let Some(done) = step.done {
             self.done(done);
@@ -346,7 +352,10 @@ impl Analysis {
         let way = &mut self.ways[direction as usize];
         way.packets += 1;
         let step = way.last_sequence.map_or(1, |last| sequence.wrapping_sub(last) % SEQUENCES);
-        if step == 0 || step > SEQUENCES / 2 {
+        // Only what was sent before can be sent again.
+        let back = way.last_sequence.map_or(0, |last| last.wrapping_sub(sequence) % SEQUENCES);
+        let is_known = u64::from(back) < way.packets;
+        if is_known && (step == 0 || step > SEQUENCES / 2) {
             way.retries += 1;
             return true;
         }
@@ -400,7 +409,7 @@ impl Analysis {
         }
     }
 
-    fn follow_reads(&mut self, event: &Event, step: &Step) {
+    fn follow_reads(&mut self, event: &Event, tlp: &Tlp, step: &Step) {
         // By the way of the request.
         let request_way = match (step.opens_read, event.direction) {
             (true, direction) => direction.map_or(0, |direction| direction as usize),
@@ -413,16 +422,16 @@ impl Analysis {
             self.most_reads[request_way] = self.most_reads[request_way].max(self.reads[request_way]);
             self.flight.change(1, i64::from(bytes));
             if let (Some(shares), Some(_)) = (&mut self.shares, event.direction) {
-                shares.open_read(data_way);
+                shares.open_read(data_way, (tlp.requester, tlp.tag));
             }
-        } else if let Packet::Tlp(Tlp { kind: Kind::Completion { .. }, .. }) = event.packet {
+        } else if let Kind::Completion { .. } = tlp.kind {
             self.flight.change(0, -i64::from(step.delivered));
         }
         if step.ends_read {
             self.reads[request_way] = self.reads[request_way].saturating_sub(1);
             self.flight.change(-1, 0);
             if let (Some(shares), Some(_)) = (&mut self.shares, event.direction) {
-                shares.close_read(data_way);
+                shares.close_read(data_way, (tlp.requester, tlp.tag));
             }
         }
     }
@@ -479,7 +488,9 @@ impl Analysis {
 
     fn list(&mut self, transaction: Transaction) {
         if self.listed.len() < LISTED_MOST {
-            self.listed.push((transaction, None));
+            let of_record = |(record, _): &&(u64, u64)| *record == transaction.record;
+            let acknowledged = self.acknowledged.iter().find(of_record).map(|(_, time)| *time);
+            self.listed.push((transaction, acknowledged));
         }
     }
 
@@ -530,6 +541,9 @@ impl Analysis {
             let of_record = |listed: &&mut (Transaction, Option<u64>)| listed.0.record == first.record;
             if let Some(listed) = self.listed.iter_mut().rev().find(of_record) {
                 listed.1 = event.time_ps;
+            } else if let (true, Some(time)) = (self.listed.len() < LISTED_MOST, event.time_ps) {
+                self.acknowledged.truncate(LISTED_MOST - 1);
+                self.acknowledged.push_front((first.record, time));
             }
         }
     }
@@ -557,7 +571,9 @@ impl Analysis {
                 let waited_ns = waited.unwrap_or(0) as f64 / 1000.0;
                 let (record, class) = (transaction.record, transaction.class.word());
                 self.violations.add(Rule::MissingCompletion, record, || {
-                    format!("{class} without its last completion for {waited_ns:.0} ns, to the end of the capture")
+                    format!(
+                        "{class} without its last completion for {waited_ns:.0} ns, to the end of the capture"
+                    )
                 });
             }
             self.list(transaction);
@@ -575,13 +591,7 @@ impl Analysis {
 /// The cuts that a report compares: the link's own sizes first.
 fn cuts_of(assumed: &Assumed) -> Vec<Cut> {
     let given = LinkParameters::from(assumed.link);
-    let sizes = [
-        (given.mps_bytes, given.mrrs_bytes),
-        (256, 512),
-        (256, 4096),
-        (512, 512),
-        (512, 4096),
-    ];
+    let sizes = [(given.mps_bytes, given.mrrs_bytes), (256, 512), (256, 4096), (512, 512), (512, 4096)];
     let mut cuts: Vec<Cut> = Vec::new();
     for (mps_bytes, mrrs_bytes) in sizes {
         let larger = mps_bytes >= given.mps_bytes && mrrs_bytes >= given.mrrs_bytes;

@@ -58,7 +58,11 @@ impl Counter {
     /// Whether a number of units left is too few for a packet that needs `units`.
     fn is_short(&self, left: i32, units: u32) -> bool {
         let left = i64::from(left);
-        if self.is_absolute { left < i64::from(units) } else { left <= self.least && self.least <= -FEW_SPENT }
+        if self.is_absolute {
+            left < i64::from(units)
+        } else {
+            left <= self.least && self.least <= -FEW_SPENT
+        }
     }
 }
 

@@ -148,7 +148,16 @@ mod tests {
         for step in 0..10_000_u64 {
             flight.advance(5_000_000 + step * 10_000);
             let open = step % 10 < 5;
-            flight.change(if step % 10 == 0 { 4 } else if step % 10 == 5 { -4 } else { 0 }, 0);
+            flight.change(
+                if step % 10 == 0 {
+                    4
+                } else if step % 10 == 5 {
+                    -4
+                } else {
+                    0
+                },
+                0,
+            );
             if open {
                 flight.deliver(1, 64);
             }

@@ -163,7 +163,10 @@ mod tests {
     fn keys_beyond_the_limit_share_a_group() {
         let mut grouped = Grouped::new(2, 10);
         [5, 6, 7, 5, 8].into_iter().for_each(|key| grouped.add(key, key));
-        assert_eq!(grouped.groups().map(|(key, one)| (key, one.count())).collect::<Vec<_>>(), [(5, 2), (6, 1)]);
+        assert_eq!(
+            grouped.groups().map(|(key, one)| (key, one.count())).collect::<Vec<_>>(),
+            [(5, 2), (6, 1)]
+        );
         assert_eq!(grouped.others().count(), 2);
     }
 }

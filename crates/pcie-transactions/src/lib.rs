@@ -36,4 +36,4 @@ pub use rules::{StatedLimits, Violation};
 pub use runs::{Access, Accesses};
 pub use settings::Settings;
 pub use stores::{DescriptorRead, Doorbell, Eviction, Stores};
-pub use transaction::{Class, Transaction};
+pub use transaction::{Class, Range, Transaction, range_of};

@@ -1,10 +1,10 @@
 //! The transactions of a capture, one by one.
 
+use crate::analysis::ReadOnce;
 use crate::pairing::Pairing;
 use crate::report::Row;
 use crate::rules::{StatedLimits, Violations};
 use crate::transaction::{Class, Transaction};
-use crate::analysis::ReadOnce;
 use pcie_capture::{Direction, Facts, Packet};
 use pcie_refusal::Refusal;
 use std::ops::ControlFlow;

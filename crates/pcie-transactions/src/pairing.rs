@@ -63,13 +63,7 @@ pub struct Pairing {
 
 impl Pairing {
     /// Takes a TLP.
-    pub fn take(
-        &mut self,
-        event: &Event,
-        tlp: &Tlp,
-        limits: &StatedLimits,
-        found: &mut Violations,
-    ) -> Step {
+    pub fn take(&mut self, event: &Event, tlp: &Tlp, limits: &StatedLimits, found: &mut Violations) -> Step {
         if let Kind::Completion { .. } = tlp.kind {
             return self.completion(event, tlp, limits, found);
         }
@@ -105,6 +99,7 @@ impl Pairing {
             first_ps: None,
             last_ps: None,
             completions: 0,
+            last_data_bytes: 0,
             status: None,
             is_done: posted,
             overtaken_by: 0,
@@ -157,6 +152,7 @@ impl Pairing {
         let status = tlp.status.unwrap_or(0);
         let transaction = &mut open.transaction;
         transaction.completions += 1;
+        transaction.last_data_bytes = tlp.data_bytes;
         transaction.last_record = record;
         transaction.first_ps = transaction.first_ps.or(event.time_ps);
         transaction.last_ps = event.time_ps.or(transaction.last_ps);
@@ -241,9 +237,7 @@ fn check_completion(tlp: &Tlp, record: u64, open: &Open, limits: &StatedLimits, 
     let bytes = 4 * u32::from(tlp.length_dw);
     let lead = (open.next % 4) as u32;
     if bytes.saturating_sub(lead) > (open.left_bytes + 3) / 4 * 4 + 3 {
-        found.add(Rule::Data, record, || {
-            format!("{bytes} bytes of data: {} bytes are due", open.left_bytes)
-        });
+        found.add(Rule::Data, record, || format!("{bytes} bytes of data: {} bytes are due", open.left_bytes));
     }
     let end = open.next.wrapping_add(u64::from(bytes.saturating_sub(lead)));
     let last = bytes.saturating_sub(lead) >= open.left_bytes;

@@ -10,7 +10,7 @@ use pcie_port::trace::Line;
 use pcie_port::{Endpoint, Event as PortEvent, Kind as PortKind, Tlp as PortTlp, TlpError};
 use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
-use pcie_wire::{Piece, TlpKind};
+use pcie_wire::{Generation, Piece, TlpKind};
 use std::collections::BTreeMap;
 
 /// The device's and the root complex's IDs.
@@ -20,7 +20,8 @@ const FS_PER_PS: u64 = 1000;
 
 /// A capture of `lines`, sent one after the other: its events in the order of time.
 ///
-/// `update_credits`: include an UpdateFC whenever credits come back.
+/// `update_credits`: include an UpdateFC whenever credits come back. `stopped` is called before each access, and ends the
+/// recording by returning true.
 ///
 /// # Errors
 /// The host refuses an access: outside its buffer, or later than it simulates.
@@ -28,12 +29,16 @@ pub fn record(
     lines: &[Line],
     endpoint: Endpoint,
     update_credits: bool,
+    stopped: &mut dyn FnMut() -> bool,
 ) -> Result<(Vec<Event>, Facts), Refusal> {
     let system = endpoint.port().system();
     let link = system.link.clone();
+    let generation = Generation::try_from(link.generation)?;
     let facts = Facts {
         format: "pcielab".into(),
         ports: vec!["device".into()],
+        rate_tenths: u16::try_from(generation.megatransfers_per_second() / 100).ok(),
+        lanes: u8::try_from(link.lanes).ok(),
         resolution_ps: Some(1),
         simulated: Some(true),
         ..Facts::default()
@@ -50,7 +55,7 @@ pub fn record(
         sent: [0; 2],
     };
     let most = [u64::from(link.mrrs_bytes), u64::from(link.mps_bytes)];
-    for line in lines {
+    for line in lines.iter().take_while(|_| !stopped()) {
         recorder.access(line, most[usize::from(line.write)]).map_err(Refusal::new)?;
     }
     recorder.drain().map_err(Refusal::new)?;

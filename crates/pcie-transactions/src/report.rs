@@ -64,6 +64,8 @@ pub struct LinkFound {
     pub alike: Vec<String>,
     /// Its rate for TLPs in each direction, Gb/s.
     pub tlp_gbps: Option<f64>,
+    /// Time of a byte of a TLP, ns.
+    pub byte_ns: Option<f64>,
     /// Whether TLPs travel in flits; `None` if nothing shows it.
     pub flits: Option<bool>,
 }
@@ -162,6 +164,8 @@ pub struct Row {
     pub last_after_ns: Option<f64>,
     /// Completions.
     pub completions: u32,
+    /// Bytes of data of the last completion.
+    pub last_completion_bytes: u32,
     /// Their status; `open` if the last one is missing.
     pub status: Option<&'static str>,
 }
@@ -187,6 +191,7 @@ impl Row {
             first_after_ns: after(transaction.first_ps),
             last_after_ns: after(transaction.last_ps),
             completions: transaction.completions,
+            last_completion_bytes: transaction.last_data_bytes,
             status: if transaction.is_done { transaction.status.map(status_word) } else { Some("open") },
         }
     }
@@ -322,8 +327,9 @@ impl Analysis {
         let acknowledgements = self.retries();
         let skipped = facts.skipped.clone();
         let statuses = &self.statuses;
-        let errors =
-            (1..8_u8).filter(|status| statuses[usize::from(*status)] > 0).map(|status| (status_word(status), statuses[usize::from(status)]));
+        let errors = (1..8_u8)
+            .filter(|status| statuses[usize::from(*status)] > 0)
+            .map(|status| (status_word(status), statuses[usize::from(status)]));
         let mut report = Report {
             sentences: Vec::new(),
             format: facts.format.clone(),
@@ -354,7 +360,11 @@ impl Analysis {
             accesses: self.access_count,
             cuts,
             stores: self.stores.finish(),
-            transactions: self.listed.iter().map(|(one, acknowledged)| Row::of(one, *acknowledged, zero)).collect(),
+            transactions: self
+                .listed
+                .iter()
+                .map(|(one, acknowledged)| Row::of(one, *acknowledged, zero))
+                .collect(),
             settings,
         };
         report.transactions.sort_by_key(|row| row.record);
@@ -489,6 +499,7 @@ fn link_found(assumed: Option<&Assumed>, dllps: u64) -> LinkFound {
             assumed.alike.iter().map(|(generation, lanes)| format!("gen{generation}x{lanes}")).collect()
         }),
         tlp_gbps: assumed.map(|assumed| Accounting::Spec.tlp_gbps(&assumed.link)),
+        byte_ns: assumed.map(|assumed| crate::wire::byte_ps(&assumed.link) / 1000.0),
         flits: assumed.filter(|assumed| assumed.flits).map(|_| true).or((dllps > 0).then_some(false)),
     }
 }

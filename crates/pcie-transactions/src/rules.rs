@@ -181,8 +181,8 @@ fn wrong_enables(length: u32, first: u8, last: u8, address: u64) -> Option<&'sta
     if length == 2 && address.is_multiple_of(8) {
         return None;
     }
-    let contiguous = [0b1111, 0b1110, 0b1100, 0b1000].contains(&first)
-        && [0b1111, 0b0111, 0b0011, 0b0001].contains(&last);
+    let contiguous =
+        [0b1111, 0b1110, 0b1100, 0b1000].contains(&first) && [0b1111, 0b0111, 0b0011, 0b0001].contains(&last);
     (!contiguous).then_some("holes are not allowed")
 }
 

@@ -73,7 +73,9 @@ fn bound(report: &Report) -> String {
     let Some(binding) = &report.binding else {
         return match report.rules.first() {
             Some((rule, count)) => {
-                format!("The capture has no times, so nothing shows what binds; rule {rule} is broken {count} times.")
+                format!(
+                    "The capture has no times, so nothing shows what binds; rule {rule} is broken {count} times."
+                )
             }
             None => "The capture has no times, so nothing shows what binds.".into(),
         };
@@ -96,7 +98,8 @@ fn bound(report: &Report) -> String {
         );
     }
     if is(Cause::Tags) {
-        let most = if direction == "upstream" { settings.host_reads_in_flight } else { settings.tags_in_flight };
+        let most =
+            if direction == "upstream" { settings.host_reads_in_flight } else { settings.tags_in_flight };
         return format!(
             "Tags bind: the {direction} link is idle for {share} of the time with all {most} reads in flight{latency}."
         );
@@ -130,8 +133,19 @@ fn bound(report: &Report) -> String {
         } else {
             String::new()
         };
+        let chain = match report.stores.descriptor_reads.first() {
+            Some(one) => format!(
+                "; each transfer waits for its descriptor ({} after the doorbell, {} for its data)",
+                one.doorbell_record
+                    .and_then(|record| report.stores.doorbells.iter().find(|bell| bell.record == record))
+                    .and_then(|bell| bell.read_after_ps)
+                    .map_or_else(|| "unknown".into(), |ps| time(ps as f64 / 1000.0)),
+                one.latency_ps.map_or_else(|| "unknown".into(), |ps| time(ps as f64 / 1000.0)),
+            ),
+            None => String::new(),
+        };
         return format!(
-            "Gaps of the {who} bind: the {direction} link is idle for {share} of the time because the {who} asks for and sends nothing{flight}."
+            "Gaps of the {who} bind: the {direction} link is idle for {share} of the time because the {who} asks for and sends nothing{flight}{chain}."
         );
     }
     format!("The wire binds: packets take {share} of the time of the {direction} link.")
@@ -157,7 +171,12 @@ fn change(report: &Report) -> String {
         return "Give a capture with times, and --generation and --lanes, to see what binds.".into();
     };
     let cut = better_cut(report).map(|(row, captured, better)| {
-        format!("requests cut as {} would raise the closed-form bound from {} to {}", row.cuts, gbps(captured), gbps(better))
+        format!(
+            "requests cut as {} would raise the closed-form bound from {} to {}",
+            row.cuts,
+            gbps(captured),
+            gbps(better)
+        )
     });
     let is = |cause: Cause| binding.cause == cause.word();
     let then = |first: String| match &cut {
@@ -167,7 +186,9 @@ fn change(report: &Report) -> String {
     if is(Cause::Cuts) {
         let own = report.cuts.first().zip(report.cuts.get(1));
         return match own {
-            Some((captured, own)) if own.read_requests + own.write_tlps < captured.read_requests + captured.write_tlps => {
+            Some((captured, own))
+                if own.read_requests + own.write_tlps < captured.read_requests + captured.write_tlps =>
+            {
                 let requests = |row: &CutRow| row.read_requests + row.write_tlps;
                 format!(
                     "Merge adjacent accesses: {:.0} requests instead of {:.0} with the MPS and MRRS of the capture{}.",
@@ -202,7 +223,9 @@ fn change(report: &Report) -> String {
         return then("Let requests pass the writes before them".into());
     }
     if is(Cause::DeviceGaps) {
-        return then("Let the device ask ahead: start requests before the answers to earlier ones are there".into());
+        return then(
+            "Let the device ask ahead: start requests before the answers to earlier ones are there".into(),
+        );
     }
     if is(Cause::HostGaps) {
         return then("Let the host send ahead: batch stores, and avoid reads of the device".into());

@@ -114,7 +114,9 @@ impl Watch {
             mrrs_bytes,
             mrrs_is_used,
             largest_read_bytes: self.largest_read,
-            rcb_bytes: cut_at.filter(|cut| *cut < mps_bytes || *cut == 64).map(|cut| if cut >= 128 { 128 } else { 64 }),
+            rcb_bytes: cut_at
+                .filter(|cut| *cut < mps_bytes || *cut == 64)
+                .map(|cut| if cut >= 128 { 128 } else { 64 }),
             completions_cut_at_bytes: cut_at,
             tags_in_flight,
             host_reads_in_flight,

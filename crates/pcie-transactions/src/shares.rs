@@ -87,6 +87,9 @@ struct State {
     nak: bool,
 }
 
+/// A requester and its tag.
+pub(crate) type Tag = (Option<u16>, Option<u16>);
+
 #[derive(Debug, Default)]
 struct Way {
     busy_until: f64,
@@ -95,8 +98,10 @@ struct Way {
     /// Reads in flight whose data come this way.
     reads: u32,
     most_reads: u32,
-    /// When their last completions end.
-    ending: VecDeque<f64>,
+    /// When their last completions end, and the tags that are free then.
+    ending: VecDeque<(f64, Tag)>,
+    /// Idle time since the last packet, by state.
+    recent: Vec<(State, f64)>,
     freed_at: f64,
     requested_at: f64,
     followed: u64,
@@ -141,7 +146,7 @@ impl Shares {
                 if way.busy_until > self.now {
                     next = next.min(way.busy_until);
                 }
-                if let Some(ending) = way.ending.front() {
+                if let Some((ending, _)) = way.ending.front() {
                     next = next.min(ending.max(self.now));
                 }
             }
@@ -169,6 +174,7 @@ impl Shares {
                 (state.posted, state.non_posted) = (Left::default(), Left::default());
             }
             *idle.entry(state).or_default() += next - self.now;
+            self.ways[way].recent.push((state, next - self.now));
         }
         self.now = next;
         self.end_reads();
@@ -176,7 +182,7 @@ impl Shares {
 
     fn end_reads(&mut self) {
         for way in &mut self.ways {
-            while way.ending.front().is_some_and(|ending| *ending <= self.now) {
+            while way.ending.front().is_some_and(|(ending, _)| *ending <= self.now) {
                 way.ending.pop_front();
                 way.reads = way.reads.saturating_sub(1);
                 way.freed_at = self.now;
@@ -188,13 +194,20 @@ impl Shares {
     pub(crate) fn occupy(&mut self, way: usize, bytes: u32, count: impl FnOnce(&mut Sent)) {
         let way = &mut self.ways[way];
         way.busy_until = way.busy_until.max(self.now) + f64::from(bytes) * self.byte_ps;
+        way.recent.clear();
         count(&mut way.sent);
     }
 
     /// A read is sent whose data come by `way`.
-    pub(crate) fn open_read(&mut self, way: usize) {
+    pub(crate) fn open_read(&mut self, way: usize, tag: Tag) {
         let now = self.now;
         let way = &mut self.ways[way];
+        // A tag that is used again is free, even if the end of its completion is known too roughly to say so.
+        if let Some(last) = way.ending.iter().position(|(_, ending)| *ending == tag) {
+            way.reads = way.reads.saturating_sub(last as u32 + 1);
+            way.ending.drain(..=last);
+            way.freed_at = now;
+        }
         if way.reads > 0 || way.freed_at > way.requested_at {
             let since = now - way.freed_at;
             let near = since <= f64::max(REACTION_PS, REACTION_SHARE * (now - way.requested_at));
@@ -206,10 +219,10 @@ impl Shares {
     }
 
     /// The last completion of a read is being sent.
-    pub(crate) fn close_read(&mut self, way: usize) {
+    pub(crate) fn close_read(&mut self, way: usize, tag: Tag) {
         let way = &mut self.ways[way];
         let end = way.busy_until.max(self.now);
-        way.ending.push_back(end);
+        way.ending.push_back((end, tag));
     }
 
     pub(crate) fn data(&mut self, way: usize, bytes: u32, read: bool) {
@@ -242,7 +255,17 @@ impl Shares {
 
     /// A Nak refuses a packet of `way`, or one is sent again.
     pub(crate) fn refuse(&mut self, way: usize, refused: bool) {
-        self.ways[way].nak = refused;
+        let way = &mut self.ways[way];
+        way.nak = refused;
+        if refused {
+            // The wait for the Nak belongs to the retry.
+            for (state, time) in std::mem::take(&mut way.recent) {
+                if let Some(idle) = way.idle.get_mut(&state) {
+                    *idle = (*idle - time).max(0.0);
+                }
+                *way.idle.entry(State { nak: true, ..state }).or_default() += time;
+            }
+        }
     }
 
     pub(crate) fn most_reads(&self, way: usize) -> u32 {
@@ -259,7 +282,7 @@ impl Shares {
         let end = self.end();
         while self.now < end {
             let ends = self.ways.iter().map(|way| way.busy_until).filter(|until| *until > self.now);
-            let ending = self.ways.iter().filter_map(|way| way.ending.front().copied());
+            let ending = self.ways.iter().filter_map(|way| way.ending.front().map(|(ending, _)| *ending));
             let next = ends.chain(ending.filter(|ending| *ending > self.now)).fold(end, f64::min);
             self.pass(next);
         }

@@ -153,7 +153,8 @@ impl StoreWatch {
         descriptor.data_record = Some(request.record);
         descriptor.data_address = Some(address);
         descriptor.data_bytes = Some(request.bytes);
-        let completed = descriptor.latency_ps.zip(descriptor.start_ps).map(|(latency, start)| start + latency);
+        let completed =
+            descriptor.latency_ps.zip(descriptor.start_ps).map(|(latency, start)| start + latency);
         descriptor.data_after_ps =
             completed.and_then(|completed| request.start_ps.map(|start| start.saturating_sub(completed)));
         self.keep_descriptor(descriptor);

@@ -113,6 +113,8 @@ pub struct Transaction {
     pub last_ps: Option<u64>,
     /// Completions so far.
     pub completions: u32,
+    /// Bytes of data of the last completion so far.
+    pub last_data_bytes: u32,
     /// The worst status of its completions.
     pub status: Option<u8>,
     /// Whether its last completion has come, or none is due.

@@ -1,7 +1,9 @@
 //! Bytes of packets on the link, and the links that a pace of packets allows.
 
 use pcie_capture::{Kind, Tlp};
-use pcie_wire::{ByteTime, DOUBLE_WORD_BYTES, Generation, LINK_BYTES_PER_TLP, LinkConfiguration, LinkParameters};
+use pcie_wire::{
+    ByteTime, DOUBLE_WORD_BYTES, Generation, LINK_BYTES_PER_TLP, LinkConfiguration, LinkParameters,
+};
 
 const COMPLETION_HEADER_BYTES: u32 = 12;
 const SHORT_HEADER_BYTES: u32 = 12;
@@ -83,14 +85,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self {
-            ring: [(0, 0); RING],
-            packets: 0,
-            bytes: 0,
-            least: [None; 3],
-            resolution_ps: 0,
-            last: None,
-        }
+        Self { ring: [(0, 0); RING], packets: 0, bytes: 0, least: [None; 3], resolution_ps: 0, last: None }
     }
 }
 
@@ -128,8 +123,8 @@ impl Pace {
     /// The least ps per byte that the packets allow, with times that are known to `resolution_ps`.
     #[must_use]
     pub fn ps_per_byte(&self, resolution_ps: u64) -> Option<f64> {
-        // Times are multiples of the resolution: a distance may be up to a step longer than it looks.
-        let slack = if resolution_ps > 1 { resolution_ps } else { 0 };
+        // Times are rounded down to the resolution: a distance may be up to a step longer than it looks.
+        let slack = resolution_ps.max(1);
         let ratios = self.least.iter().flatten().map(|(time, bytes)| (time + slack) as f64 / *bytes as f64);
         ratios.min_by(f64::total_cmp)
     }

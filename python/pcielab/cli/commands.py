@@ -31,6 +31,7 @@ COMMANDS = {
     ),
     "run": ("run:run", "Run a suite or one test and keep the results in a store."),
     "trace": ("trace:app", "Record traces of DMA, play them on a simulated host, make them from captures."),
+    "tlp": ("tlp:app", "Explain captures of PCIe packets: what bound the transfers, and each transaction."),
     "simbricks": ("simbricks:simbricks", "Put a calibrated host between the devices and hosts of SimBricks."),
     "sweep": ("sweep:sweep", "Run one test over many parameter values on many cores or machines."),
     "design": ("design:design", "Find the cheapest device that meets its targets, or the corners of one."),
@@ -55,7 +56,7 @@ COMMANDS = {
 
 QUESTIONS = {
     "What should it give?": ("model", "expect", "normal", "design"),
-    "Why is it less?": ("why", "explain", "doctor"),
+    "Why is it less?": ("why", "explain", "tlp", "doctor"),
     "What would it give?": ("run", "sweep", "explore", "fabric", "trace", "simbricks"),
     "What did a run give?": ("report", "compare", "runs", "export", "import", "paper"),
     "On which machine, with what?": ("profiles", "suites", "devices", "calibrate", "validate"),

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pcielab.cli.completion import choice
 from pcielab.cli.option_groups import annotated, option, takes
 from pcielab.cli.output import OverwriteOption, say
 from pcielab.cli.quantities import size_option
+from pcielab.cli.tlp import takes_reading
 
 if TYPE_CHECKING:
+    from pcielab.captures import Reading
     from pcielab.formats.importers.tools.given import Given
     from pcielab.kinds.tools.rows import Tool
 
@@ -213,6 +216,66 @@ def fio(
     `pcielab import fio randread.json --link gen4x4 --mps 256 --mrrs 512 -o drive.db`
     """
     _import("fio", file, output, given=given, overwrite=overwrite)
+
+
+@app.command("capture")
+@takes_reading
+def capture(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Captures, as of `pcielab tlp explain`.")],
+    output: Output,
+    reading: "Reading",
+    cache: Annotated[
+        list[str] | None,
+        choice(
+            "--cache",
+            ("cold", "host-warm", "device-warm"),
+            "State of the caches, one for each FILE [default: cold]",
+        ),
+    ] = None,
+    window: Annotated[
+        int | None,
+        size_option("--window", "Part of the buffer that was accessed.", show_default="the pages touched"),
+    ] = None,
+    generation: Annotated[
+        int | None,
+        typer.Option(
+            "--generation",
+            "--gen",
+            min=1,
+            max=7,
+            help="Generation of the link [default: as captured].",
+            show_default=False,
+        ),
+    ] = None,
+    lanes: Annotated[
+        int | None,
+        typer.Option("--lanes", min=1, max=32, help="Its width [default: as captured].", show_default=False),
+    ] = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Import the latencies and bandwidths of a device's accesses in captures of packets.
+
+    Reads that are alone in flight give rows of latencies, others rows of bandwidths, one for each size. Times
+    are those at the captured end of the link: `pcielab calibrate RUN.db --device link-capture` adds none.
+
+    Examples:
+    `pcielab import capture reads.pcapng -o run.db`
+
+    `pcielab import capture cold.csv warm.csv --cache cold --cache host-warm --window 256K -o run.db`
+    """
+    from pcielab.errors import refusal
+    from pcielab.formats.importers import CaptureFile, import_capture
+
+    states = cache or ["cold"] * len(files)
+    if len(states) != len(files):
+        raise refusal("conflict", f"--cache: {len(states)} states for {len(files)} files: give one for each")
+    captured = [CaptureFile(file, state, window) for file, state in zip(files, states, strict=True)]
+    notes = import_capture(
+        captured, output, reading=reading, generation=generation, lanes=lanes, overwrite=overwrite
+    )
+    _report(output)
+    for note in notes:
+        say(f"note: {note}")
 
 
 def _import(tool: "Tool | None", file: Path, output: Path, **options: Any) -> None:

@@ -41,7 +41,7 @@ impl Default for Plan {
             write: false,
             host: false,
             bytes: 512,
-            count: 2000,
+            count: 1000,
             adjacent: false,
             tags: 32,
             latency_ps: 600_000,
@@ -130,7 +130,11 @@ impl Plan {
                     let address = self.address(number) + u64::from(done);
                     let to_cut = self.cut - (address % u64::from(self.cut)) as u32;
                     let bytes = to_cut.min(self.bytes - done);
-                    events.push((at, Direction::Downstream, Packet::Tlp(self.completion(number, tag, done, bytes))));
+                    events.push((
+                        at,
+                        Direction::Downstream,
+                        Packet::Tlp(self.completion(number, tag, done, bytes)),
+                    ));
                     down_free = at + ps(20 + bytes);
                     if done + bytes < self.bytes {
                         ready.push(Reverse((at as u64, number, tag, done + bytes)));
@@ -172,7 +176,7 @@ impl Plan {
             class: 0,
             channel: 0,
             header: (headers % 256) as u16,
-            data: if initial { 0 } else { 0 },
+            data: 0,
             header_scale: 0,
             data_scale: 0,
         };
@@ -210,8 +214,16 @@ impl Plan {
 }
 
 /// The rules that [`break_rules`] breaks.
-pub const BROKEN: [&str; 8] =
-    ["4-kib", "tag-reuse", "unexpected-completion", "rcb", "byte-count", "lower-address", "byte-enables", "wide-address"];
+pub const BROKEN: [&str; 8] = [
+    "4-kib",
+    "tag-reuse",
+    "unexpected-completion",
+    "rcb",
+    "byte-count",
+    "lower-address",
+    "byte-enables",
+    "wide-address",
+];
 
 /// Breaks one rule after the other.
 pub fn break_rules(events: &mut Vec<Event>) {
