@@ -1,5 +1,6 @@
 //! Takes the events of a capture one by one, and makes the report. Memory grows with what is in flight, not with the file.
 
+use crate::copies::{Copies, SEQUENCES};
 use crate::flight::Flight;
 use crate::latencies::{Grouped, Latencies};
 use crate::pairing::{Pairing, Step};
@@ -33,8 +34,6 @@ const PART_BYTES: u64 = 256;
 const UNACKNOWLEDGED_MOST: usize = 1 << 12;
 /// Events from which link and settings are taken first.
 const SURVEY_EVENTS: u64 = 50_000;
-/// Sequence numbers.
-const SEQUENCES: u16 = 1 << 12;
 /// Bytes of a data credit.
 const CREDIT_BYTES: u32 = 16;
 
@@ -247,6 +246,7 @@ pub(crate) struct Analysis {
     pub(crate) moved: [[(u64, u64); 2]; 2],
     pub(crate) statuses: [u64; 8],
     ways: [WayState; 2],
+    copies: Copies,
 }
 
 impl Analysis {
@@ -286,6 +286,7 @@ impl Analysis {
             moved: Default::default(),
             statuses: [0; 8],
             ways: Default::default(),
+            copies: Copies::default(),
         }
     }
 
@@ -328,6 +329,10 @@ impl Analysis {
         self.counts.poisoned += u64::from(tlp.poisoned == Some(true));
         let bytes = tlp_bytes(tlp, self.flits());
         self.survey.packet(event, bytes);
+        if self.copies.is_copy(event, tlp) {
+            self.counts.copies += 1;
+            return;
+        }
         if self.is_repeated(event, tlp) {
             if let (Some(direction), Some(shares)) = (event.direction, &mut self.shares) {
                 shares.occupy(direction as usize, bytes, |sent| sent.retries += u64::from(bytes));

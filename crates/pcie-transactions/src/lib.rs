@@ -8,6 +8,7 @@
 //! Formats of captures are in `pcie-capture`, bounds in `pcie-model`, bytes on the link in `pcie-wire`.
 
 mod analysis;
+mod copies;
 mod credits;
 mod flight;
 mod latencies;

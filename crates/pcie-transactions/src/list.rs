@@ -1,6 +1,7 @@
 //! The transactions of a capture, one by one.
 
 use crate::analysis::ReadOnce;
+use crate::copies::Copies;
 use crate::pairing::Pairing;
 use crate::report::Row;
 use crate::rules::{StatedLimits, Violations};
@@ -46,6 +47,7 @@ pub fn list(
     take: &mut dyn FnMut(Row) -> ControlFlow<()>,
 ) -> Result<Facts, Refusal> {
     let (mut pairing, mut rules) = (Pairing::default(), Violations::default());
+    let mut copies = Copies::default();
     let mut zero = None;
     let mut stopped = false;
     let facts = read(&mut |event| {
@@ -53,6 +55,9 @@ pub fn list(
             zero.get_or_insert(time);
         }
         let Packet::Tlp(tlp) = &event.packet else { return ControlFlow::Continue(()) };
+        if copies.is_copy(&event, tlp) {
+            return ControlFlow::Continue(());
+        }
         let step = pairing.take(&event, tlp, &StatedLimits::default(), &mut rules);
         let zero = zero.unwrap_or(0);
         if let Some(done) = step.done.filter(|done| filter.passes(done, zero)) {

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 const REQUESTER: u16 = 0x0300;
 const COMPLETER: u16 = 0;
 const FS_PER_PS: u64 = 1000;
+/// Sequence numbers of the data link layer.
+const SEQUENCES: u16 = 1 << 12;
 
 /// A capture of `lines`, sent one after the other: its events in the order of time.
 ///
@@ -59,8 +61,16 @@ pub fn record(
         recorder.access(line, most[usize::from(line.write)]).map_err(Refusal::new)?;
     }
     recorder.drain().map_err(Refusal::new)?;
-    let events = recorder.events.into_values().zip(1..);
-    Ok((events.map(|(event, record)| Event { record, ..event }).collect(), facts))
+    let mut sequences = [0_u16; 2];
+    let mut numbered = |(mut event, record): (Event, u64)| {
+        if let (Packet::Tlp(tlp), Some(direction)) = (&mut event.packet, event.direction) {
+            let sequence = &mut sequences[direction as usize];
+            tlp.sequence = Some(*sequence);
+            *sequence = (*sequence + 1) % SEQUENCES;
+        }
+        Event { record, ..event }
+    };
+    Ok((recorder.events.into_values().zip(1..).map(&mut numbered).collect(), facts))
 }
 
 struct Recorder {

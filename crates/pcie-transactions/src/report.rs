@@ -32,6 +32,8 @@ pub struct Counts {
     pub others: u64,
     /// Packets that the source marks as wrong.
     pub errors: u64,
+    /// TLPs that were seen at another port before.
+    pub copies: u64,
     /// Poisoned TLPs.
     pub poisoned: u64,
     /// Packets with a time before that of the packet before them.

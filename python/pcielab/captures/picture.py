@@ -31,7 +31,8 @@ def in_flight(found: Explanation, title: str) -> Figure:
         _lines(data, {"upstream_gbps": "upstream", "downstream_gbps": "downstream"}, "data (Gb/s)"),
     ]
     heading = alt.TitleParams(title, subtitle=[simulated + found.sentences[1]], anchor="start")
-    return alt.vconcat(*parts).resolve_scale(color="independent").properties(title=heading)
+    figure: Figure = alt.vconcat(*parts).resolve_scale(color="independent").properties(title=heading)
+    return figure
 
 
 def _lines(data: pd.DataFrame, columns: dict[str, str], title: str) -> alt.Chart:
@@ -40,4 +41,5 @@ def _lines(data: pd.DataFrame, columns: dict[str, str], title: str) -> alt.Chart
     value = alt.Y("value:Q", title=title)
     colour = alt.Color("line:N", title=title, sort=list(columns.values()))
     lines = alt.Chart(long).mark_line(interpolate="step-after")
-    return lines.encode(x=time, y=value, color=colour).properties(width=_WIDTH, height=_HEIGHT)
+    drawn: alt.Chart = lines.encode(x=time, y=value, color=colour).properties(width=_WIDTH, height=_HEIGHT)
+    return drawn

@@ -1,7 +1,7 @@
 """`pcielab tlp`: captures of packets explained, listed, and made on a simulated host."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,7 +76,7 @@ _READING = [
 ]
 
 
-def _reading(options: dict[str, Any]) -> "Reading":
+def _reading(options: Mapping[str, Any]) -> "Reading":
     from pcielab.captures import Reading
 
     columns = {}
@@ -477,7 +477,7 @@ class _Printer:
             from pcielab.strict_json import strict_json
 
             text = strict_json(rows, indent=1).removeprefix("[").removesuffix("\n]")
-            sys.stdout.write(("[" if first else ",") + text)
+            sys.stdout.writelines(["[" if first else ",", text])
 
     def end(self) -> None:
         if self._format is Format.TABLE and self._rows:
@@ -485,7 +485,11 @@ class _Printer:
             if self._count > len(self._rows):
                 say(f"note: the first {len(self._rows)} of {self._count}: --format csv has all of them")
         elif self._format is Format.JSON:
-            sys.stdout.write("\n]\n" if self._count else "[]\n")
+            sys.stdout.writelines(["\n]\n" if self._count else "[]\n"])
+        elif not self._count and self._format is Format.CSV:
+            from pcielab.captures import Transaction
+
+            sys.stdout.writelines([",".join(Transaction.__annotations__), "\n"])
         if not self._count:
             say("note: no transaction passes the filters")
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const SNB: &str = include_str!("../../../pcie-sim/tests/fixtures/snb.json");
 /// Period of the clock of samples, ps.
-const CLOCK_PS: u64 = 1000;
+const CLOCK_PS: u64 = 4000;
 
 /// A test: a system with another link, and the transfers of its device.
 struct Drawn {
@@ -66,7 +66,7 @@ fn endpoint(drawn: &Drawn) -> Endpoint {
     Endpoint::new(Port::new(machine, key, state, Operation::BwRdwr))
 }
 
-fn captured(drawn: &Drawn) -> (Vec<Event>, Facts) {
+fn captured(drawn: &Drawn, transfers: u64) -> (Vec<Event>, Facts) {
     let step = if drawn.adjacent { drawn.bytes } else { 8192 };
     let line = |number: u64| Line {
         ready: Picoseconds(number * drawn.pause_ps),
@@ -74,7 +74,7 @@ fn captured(drawn: &Drawn) -> (Vec<Event>, Facts) {
         offset: number * step % (1 << 20),
         bytes: drawn.bytes,
     };
-    let lines: Vec<Line> = (0..300).map(line).collect();
+    let lines: Vec<Line> = (0..transfers).map(line).collect();
     record(&lines, endpoint(drawn), false, &mut || false).unwrap()
 }
 
@@ -116,7 +116,7 @@ fn captures_of_simulated_tests_read_back_as_they_were() {
     let mut wrong = Vec::new();
     for number in 0..count {
         let drawn = draw(number);
-        let (events, facts) = captured(&drawn);
+        let (events, facts) = captured(&drawn, if count > 10 { 300 } else { 100 });
         let link = &drawn.link;
         let (generation, lanes) = (link["generation"].as_u64().unwrap(), link["lanes"].as_u64().unwrap());
         let stated =
