@@ -18,6 +18,7 @@ use crate::root_complex::idle::StallsOfTest;
 use crate::root_complex::line_pool::PoolUse;
 use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use pcie_workload::{AddressList, Operation, Test};
 use reference::ReferenceRun;
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,27 @@ impl<'a> BandwidthRun<'a> {
         ReferenceRun::new(Start { machine, test, list, key, state, first: 0 }).tlps(stopped)
     }
 
+    /// The trace of the first `span` of a bandwidth test, from the `state` before it: what either engine simulates, TLP by
+    /// TLP. `stopped` is asked now and then; when it returns true, the trace ends there.
+    #[must_use]
+    pub fn trace(
+        machine: &'a Machine,
+        test: &'a Test,
+        list: &'a AddressList,
+        key: TestKey,
+        state: State,
+        span: Picoseconds,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Vec<Segment> {
+        let state = if machine.sees_state(test) { state } else { state.without_lines() };
+        let run = ReferenceRun::new(Start { machine, test, list, key, state, first: 0 });
+        let Some(mut record) = run.record(span, stopped) else { return Vec::new() };
+        if let Some(stalls) = stalls_of(machine, test, key) {
+            record.map_times(|served| stalls.with_stalls(served));
+        }
+        record.into_segments()
+    }
+
     /// Starts at transaction `first` with nothing in flight, from the `state` after the transactions before.
     #[must_use]
     pub fn new(
@@ -80,10 +102,7 @@ impl<'a> BandwidthRun<'a> {
     ) -> Self {
         debug_assert!(!test.operation.is_latency(), "{:?} is not a bandwidth operation", test.operation);
         debug_assert!(first < test.transactions, "transaction {first} is beyond the end of the test");
-        let stalls = match (&machine.system.host.idle, test.operation) {
-            (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
-            _ => None,
-        };
+        let stalls = stalls_of(machine, test, key);
         let state = if machine.sees_state(test) { state } else { state.without_lines() };
         let start = Start { machine, test, list, key, state, first };
         let run = match (engine, test.operation) {
@@ -187,5 +206,13 @@ impl<'a> BandwidthRun<'a> {
             Run::Writes(run) => run.run(count, noted),
             Run::Both(run) => run.run(count, noted),
         }
+    }
+}
+
+/// The stalls of a test that writes, on a machine that has them.
+fn stalls_of(machine: &Machine, test: &Test, key: TestKey) -> Option<StallsOfTest> {
+    match (&machine.system.host.idle, test.operation) {
+        (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
+        _ => None,
     }
 }

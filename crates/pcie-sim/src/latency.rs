@@ -7,6 +7,7 @@ mod card;
 mod chance;
 mod host;
 mod plan;
+mod watch;
 
 use crate::cache::history::{Footprint, State, TestKey};
 use crate::machine::Machine;
@@ -17,6 +18,7 @@ use host::{Host, Passage};
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_workload::{AddressList, Offsets, Operation, Path, Test};
 use plan::Plans;
+use watch::{Unwatched, Watch};
 
 /// The times of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,11 @@ impl<'a> LatencyRun<'a> {
     /// Simulates the next transaction.
     #[inline(always)]
     pub fn step(&mut self) -> Sample {
+        self.step_watched(&mut Unwatched)
+    }
+
+    #[inline(always)]
+    fn step_watched(&mut self, watch: &mut impl Watch) -> Sample {
         let number = self.next;
         self.next += 1;
         let offset = match self.test.path {
@@ -127,10 +134,10 @@ impl<'a> LatencyRun<'a> {
         }
         let (plan, times) = self.plans.at(offset);
         let written = match &plan.written {
-            Some(write) => self.host.write(passage, write, self.test.size_bytes),
+            Some(write) => self.host.write(passage, write, self.test.size_bytes, watch),
             None => Picoseconds::ZERO,
         };
-        let arrived = self.host.read(passage, plan, times, written);
+        let arrived = self.host.read(passage, plan, times, written, watch);
         let on_card = if moved_in.is_some() { plan.on_card_moved } else { plan.on_card };
         let loop_time = moved_in.unwrap_or(self.loop_time);
         let fast = arrived + on_card;
@@ -148,6 +155,7 @@ impl<'a> LatencyRun<'a> {
         };
         debug_assert!(latency >= fast, "a wake-up shortens the latency");
         debug_assert!(fast > on_card, "an answer arrives before its request");
+        watch.transaction(offset, plan, (arrived, fast, latency));
         let ticks = self.machine.tick.ticks(latency, chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }

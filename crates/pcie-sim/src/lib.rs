@@ -3,7 +3,7 @@
 //! here reads a file, a clock or an environment variable.
 //!
 //! Modules use only those before them: `profile` describes a machine; `cache`, `link` and `root_complex` are
-//! its parts; `machine` combines them; `latency`, `bandwidth`, `bounds`, [`nic`] and [`pio`] use it. [`expander`] stands alone: memory behind
+//! its parts; `machine` combines them; `record` notes what they do; `latency`, `bandwidth`, `bounds`, [`nic`] and [`pio`] use it. [`expander`] stands alone: memory behind
 //! CXL.mem needs no root complex.
 
 pub mod profile;
@@ -20,6 +20,7 @@ mod machine;
 pub mod mmio;
 pub mod nic;
 pub mod pio;
+mod record;
 mod root_complex;
 #[cfg(test)]
 mod test_systems;

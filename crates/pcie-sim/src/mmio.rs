@@ -13,6 +13,7 @@ mod stores;
 use pcie_model::mmio::{Access, Instruction, Mmio, MmioValues};
 use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
+use pcie_trace::{Recorder, Segment};
 use pcie_wire::{LinkConfiguration, TlpKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,6 +45,9 @@ trait Events {
     /// Handles the next event; false at the end.
     fn next_event(&mut self) -> bool;
     fn outcome(&self) -> Steps;
+    /// The trace, from the start on, where one is recorded.
+    fn recorder(&mut self) -> &mut Option<Box<Recorder>>;
+    fn now(&self) -> Picoseconds;
 }
 
 /// When the steps of all accesses happened.
@@ -88,19 +92,7 @@ pub fn simulate(
     values: &MmioValues,
     stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Option<AccessOutcome>, Refusal> {
-    access.check(mmio)?;
-    let tlps = access.pieces(values) * u64::from(access.cores);
-    if tlps > TLPS_MOST {
-        let remedy = "give less: the accesses of all cores have 2^20 TLPs at most";
-        return Err(Refusal::of("size_bytes", access.size_bytes, remedy));
-    }
-    let mut run: Box<dyn Events> = match access.instruction {
-        Instruction::UncachedStore | Instruction::CombinedStore | Instruction::DirectStore => {
-            Box::new(Stores::new(mmio, access, values))
-        }
-        Instruction::Doorbell => Box::new(Stores::new(mmio, access, values)),
-        _ => Box::new(Loads::new(mmio, access, values)),
-    };
+    let mut run = started(mmio, access, values)?;
     'events: while !stopped() {
         for _ in 0..EVENTS_BETWEEN_CALLS {
             if !run.next_event() {
@@ -115,13 +107,51 @@ pub fn simulate(
     let before = before_ns(mmio, access, values);
     let fence = if access.fenced { values.fence_ns } else { 0.0 };
     Ok(Some(AccessOutcome {
-        tlps,
+        tlps: access.pieces(values) * u64::from(access.cores),
         core_ns: steps.core.as_ns() + before + fence,
         done_ns: steps.done.as_ns() + before,
         gbytes_per_s: steps.gbytes_per_s(access.piece_bytes(values)).unwrap_or_else(|| {
             (access.size_bytes * u64::from(access.cores)) as f64 / steps.core.as_ns().max(1e-3)
         }),
     }))
+}
+
+/// The accesses, about to begin.
+fn started<'a>(
+    mmio: &'a Mmio,
+    access: &'a Access,
+    values: &MmioValues,
+) -> Result<Box<dyn Events + 'a>, Refusal> {
+    access.check(mmio)?;
+    let tlps = access.pieces(values) * u64::from(access.cores);
+    if tlps > TLPS_MOST {
+        let remedy = "give less: the accesses of all cores have 2^20 TLPs at most";
+        return Err(Refusal::of("size_bytes", access.size_bytes, remedy));
+    }
+    Ok(match access.instruction {
+        Instruction::UncachedStore | Instruction::CombinedStore | Instruction::DirectStore => {
+            Box::new(Stores::new(mmio, access, values))
+        }
+        Instruction::Doorbell => Box::new(Stores::new(mmio, access, values)),
+        _ => Box::new(Loads::new(mmio, access, values)),
+    })
+}
+
+/// The trace of the first `span` of simulated accesses; ends early once `stopped` is true.
+///
+/// # Errors
+/// Those of [`simulate`].
+pub fn trace(
+    mmio: &Mmio,
+    access: &Access,
+    values: &MmioValues,
+    span: Picoseconds,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Segment>, Refusal> {
+    let mut run = started(mmio, access, values)?;
+    *run.recorder() = Some(Box::new(Recorder::new(span)));
+    while !stopped() && run.now() < span && run.next_event() {}
+    Ok(run.recorder().take().map(|recorder| recorder.into_segments()).unwrap_or_default())
 }
 
 /// A fault of the first touch, and a register that is set and read back: nothing else happens meanwhile.

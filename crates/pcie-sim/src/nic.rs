@@ -27,6 +27,7 @@ pub use set::NicSet;
 use crate::cache::history::TestKey;
 use crate::machine::Machine;
 use bus::Bus;
+pub(crate) use bus::REGISTER_BYTES;
 use event::{Access, NicEvent, Timer};
 use layout::Layout;
 use moderation::Moderation;
@@ -84,6 +85,8 @@ struct Owner {
 
 const PATHS: [Path; 2] = [Path::Tx, Path::Rx];
 const TX: usize = 0;
+/// The counter of bytes in the FIFO for received packets.
+const RECEIVE_FIFO: &str = "bytes in the receive FIFO";
 const RX: usize = 1;
 
 /// A running NIC, one of a [`NicSet`].
@@ -149,6 +152,10 @@ impl<'a> NicRun<'a> {
             line_free: Picoseconds::ZERO,
             measured: Measured::new(nic.steps.len()),
         })
+    }
+
+    fn machine(&self) -> &'a Machine {
+        self.bus.machine()
     }
 
     /// Begins with the first packet.
@@ -266,6 +273,7 @@ impl<'a> NicRun<'a> {
         if path == RX && shape.moves_packet {
             debug_assert!(self.received_bytes >= self.packet_bytes, "the FIFO underflows");
             self.received_bytes -= self.packet_bytes;
+            self.bus.count(RECEIVE_FIFO, -(self.packet_bytes as i64));
         }
     }
 
@@ -275,6 +283,7 @@ impl<'a> NicRun<'a> {
         self.measured.arrived(room);
         if room {
             self.received_bytes += self.packet_bytes;
+            self.bus.count(RECEIVE_FIFO, self.packet_bytes as i64);
             self.accepted += 1;
             self.arrived_at.push_back(self.bus.now());
         }

@@ -10,6 +10,7 @@ use crate::link::port::Port;
 use crate::link::replay::Replays;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
+use crate::record::Record;
 use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use pcie_time::{EventQueue, Picoseconds};
@@ -142,6 +143,8 @@ pub(super) struct ReferenceRun<'a> {
     flight: Picoseconds,
     /// The TLPs that were sent, if they are noted.
     sent: Option<Vec<DeviceTlp>>,
+    /// The trace, if one is asked for.
+    record: Option<Box<Record<'a>>>,
 }
 
 impl<'a> ReferenceRun<'a> {
@@ -179,6 +182,7 @@ impl<'a> ReferenceRun<'a> {
             complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
             flight: machine.flight(),
             sent: None,
+            record: None,
         };
         run.plan_issue(Picoseconds::ZERO);
         run
@@ -193,6 +197,26 @@ impl<'a> ReferenceRun<'a> {
             sent = self.sent.as_ref().map_or(0, Vec::len);
         }
         self.sent.unwrap_or_default()
+    }
+
+    /// The trace of the first `span`, until `stopped` returns true: it is asked now and then.
+    pub(super) fn record(
+        mut self,
+        span: Picoseconds,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Option<Box<Record<'a>>> {
+        self.record = Some(Box::new(Record::new(self.machine, span)));
+        let mut handled = 0u64;
+        while self.record.as_ref().is_some_and(|record| !record.is_done(self.now)) {
+            let Some((time, event)) = self.events.pop() else { break };
+            self.now = time;
+            self.handle(event);
+            handled += 1;
+            if handled.is_multiple_of(TRANSACTIONS_BETWEEN_LOOKS) && stopped() {
+                break;
+            }
+        }
+        self.record
     }
 
     /// Notes a TLP that leaves the device's queue.
@@ -245,6 +269,9 @@ impl<'a> ReferenceRun<'a> {
             Event::Request(request) => self.request_arrives(request),
             Event::Admitted => {
                 self.credits.give_back_non_posted();
+                if let Some(record) = &mut self.record {
+                    record.read_credited(self.now);
+                }
                 self.pump();
             }
             Event::Write(piece) => self.write_arrives(piece),
@@ -253,6 +280,9 @@ impl<'a> ReferenceRun<'a> {
                 self.pump();
             }
             Event::Data(request) => {
+                if let Some(record) = &mut self.record {
+                    record.data_ready(request, self.now);
+                }
                 self.complex.data_ready(request, self.requests.get(request).piece);
                 self.plan_answer(self.now);
             }
@@ -349,6 +379,9 @@ impl<'a> ReferenceRun<'a> {
         read.sent = head.left_bytes == 0;
         self.head = (head.left_bytes > 0).then_some(head);
         let request = self.requests.put(Request { piece, tag, dma });
+        if let Some(record) = &mut self.record {
+            record.read_issued(request, piece, tag, self.now);
+        }
         self.outgoing.push_back(Outgoing::Request(request));
         self.next_issue = self.now + self.machine.request_clock();
         true
@@ -366,6 +399,9 @@ impl<'a> ReferenceRun<'a> {
         let done_bytes = self.test.size_bytes - head.left_bytes;
         self.write_engine_free =
             self.now + self.machine.pull_time(self.test, done_bytes, u64::from(piece.length));
+        if let Some(record) = &mut self.record {
+            record.write_issued((self.now, self.write_engine_free));
+        }
         let start = head.next_offset - done_bytes;
         let gap_bytes = self.machine.write_gap_bytes(start..start + self.test.size_bytes, piece);
         head.next_offset += u64::from(piece.length);
@@ -399,7 +435,11 @@ impl<'a> ReferenceRun<'a> {
         let piece = self.requests.get(request).piece;
         self.note(false, piece);
         let units = self.machine.request_units(&self.uplink, piece);
+        let start = self.uplink.free_at().max(self.now);
         let left = self.uplink.send_units(self.now, units);
+        if let Some(record) = &mut self.record {
+            record.read_sent(request, piece, self.now, (start.min(left), left));
+        }
         self.push(left + self.flight, Event::Request(request));
         true
     }
@@ -409,7 +449,11 @@ impl<'a> ReferenceRun<'a> {
             return false;
         }
         self.note(true, piece);
+        let start = self.uplink.free_at().max(self.now);
         let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+        if let Some(record) = &mut self.record {
+            record.write_sent(piece, self.now, (start.min(left), left));
+        }
         self.push(left + self.flight, Event::Write(piece));
         self.uplink.leave_unit(gap_bytes);
         if let Some(transaction) = ends {
@@ -420,14 +464,28 @@ impl<'a> ReferenceRun<'a> {
 
     fn request_arrives(&mut self, request: u32) {
         let piece = self.requests.get(request).piece;
-        let (admitted, data) = self.complex.admit(piece, self.now);
+        let (admitted, data) = match &mut self.record {
+            None => self.complex.admit(piece, self.now),
+            Some(record) => {
+                let steps = self.complex.read_steps(piece, self.now);
+                record.read_arrived(request, self.now, &steps);
+                (steps.credit_back, steps.data)
+            }
+        };
         self.push(admitted, Event::Admitted);
         self.push(data, Event::Data(request));
     }
 
     fn write_arrives(&mut self, piece: Piece) {
         self.downlink.send_dllps(self.now, self.machine.downlink_dllp_bytes());
-        let done = self.complex.write(piece, self.now).credits_back;
+        let done = match &mut self.record {
+            None => self.complex.write(piece, self.now).credits_back,
+            Some(record) => {
+                let steps = self.complex.write_steps(piece, self.now);
+                record.write_arrived(piece, self.now, &steps);
+                steps.written.credits_back
+            }
+        };
         self.push(done, Event::Written { bytes: piece.length });
     }
 
@@ -444,6 +502,9 @@ impl<'a> ReferenceRun<'a> {
         let asked = self.requests.get(request).piece;
         let units = self.machine.completion_units(&self.downlink, asked, piece, last);
         let left = self.downlink.send_units(self.now, units);
+        if let Some(record) = &mut self.record {
+            record.completed(request, piece, (self.now, left));
+        }
         self.push(left + self.flight, Event::Arrival { request, last });
         self.plan_answer(self.downlink.free_at().max(self.now));
     }
@@ -459,12 +520,19 @@ impl<'a> ReferenceRun<'a> {
         }
         let offset = self.reads.get(dma).offset;
         let time = self.machine.move_time(self.test, offset, u64::from(piece.length));
-        self.read_engine_free = self.read_engine_free.max(self.now) + time;
+        let from = self.read_engine_free.max(self.now);
+        self.read_engine_free = from + time;
+        if let Some(record) = &mut self.record {
+            record.answered(request, "read", self.now, (from, self.read_engine_free));
+        }
         self.push(self.read_engine_free, Event::Moved(request));
     }
 
     fn returned(&mut self, tag: u32, space: CompletionSpace) {
         self.tags.release(tag);
+        if let Some(record) = &mut self.record {
+            record.tag_returned(self.now);
+        }
         if let Some(free) = &mut self.completion_buffer {
             free.give_back(space);
         }

@@ -4,6 +4,7 @@ use pcie_model::Expander;
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_schema::Fitting;
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
+use pcie_trace::{Recorder, Segment, lane};
 use pcie_wire::cxl::{CxlLink, LINE_BYTES, MemoryMessage};
 
 use super::LineTraffic;
@@ -154,6 +155,53 @@ impl ExpanderRun {
         }
         // Every line that returns, or comes, is followed by another.
         Err(Unfinished::Refused(Refusal::new("internal error: no line is on its way")))
+    }
+
+    /// The trace of the first `span`: each line on its way to memory and back. Ends early once `is_stopped` returns true.
+    #[must_use]
+    pub fn trace(mut self, span: Picoseconds, is_stopped: &mut dyn FnMut() -> bool) -> Vec<Segment> {
+        let mut recorder = Recorder::new(span);
+        recorder.begins("lines in flight", 0);
+        // By line, when it was at its bank, at the bus, and answered.
+        let mut passed: Vec<[Picoseconds; 3]> = Vec::new();
+        let mut handled = 0u64;
+        self.next_line(Picoseconds::ZERO);
+        if self.cores.pace() == Pace::Always {
+            (1..self.cores.fill_buffers()).for_each(|_| self.next_line(Picoseconds::ZERO));
+        }
+        while let Some((now, event)) = self.events.pop() {
+            handled += 1;
+            if recorder.is_done(now) || (handled % EVENTS_BETWEEN_LOOKS == 0 && is_stopped()) {
+                break;
+            }
+            passed.resize(self.lines.len(), [Picoseconds::ZERO; 3]);
+            match event {
+                Event::AtBank(line) => passed[line][0] = now,
+                Event::AtBus(line) => passed[line][1] = now,
+                Event::Answer(line) => passed[line][2] = now,
+                _ => {}
+            }
+            let Event::Return(line) = event else {
+                self.handle(now, event);
+                continue;
+            };
+            let (Line { sent, is_read, .. }, [bank, bus, answer]) = (self.lines[line], passed[line]);
+            let name = if is_read { "read" } else { "write" };
+            let number = line as u64;
+            recorder.change("lines in flight", sent, 1);
+            recorder.change("lines in flight", now, -1);
+            for (lane, name, span) in [
+                (lane::CORE, name, (sent, now)),
+                ("link to memory", name, (sent, bank)),
+                ("bank", name, (bank, bus)),
+                ("memory bus", name, (bus, answer)),
+                ("link from memory", name, (answer, now)),
+            ] {
+                recorder.phase(lane, name, span, number, None);
+            }
+            self.free_buffer(now);
+        }
+        recorder.into_segments()
     }
 
     fn handle(&mut self, now: Picoseconds, event: Event) {

@@ -2,6 +2,7 @@
 
 use super::chance::Chance;
 use super::plan::{Completion, Plan, ReadTimes, Request, Write};
+use super::watch::Watch;
 use crate::cache::history::State;
 use crate::cache::lines::Line;
 use crate::link::port::Port;
@@ -68,16 +69,25 @@ impl<'a> Host<'a> {
     }
 
     /// Admits a write; returns when a read behind it may proceed.
-    pub(super) fn write(&mut self, passage: Passage, write: &Write, bytes: u64) -> Picoseconds {
+    pub(super) fn write(
+        &mut self,
+        passage: Passage,
+        write: &Write,
+        bytes: u64,
+        watch: &mut impl Watch,
+    ) -> Picoseconds {
         let mut translated = write.last;
         for (first_line, entered) in &write.pages {
-            translated = translated.max(self.translate(passage, *first_line, *entered));
+            let done = self.translate(passage, *first_line, *entered);
+            watch.walk(*entered, done);
+            translated = translated.max(done);
         }
         let caches = &mut self.state.caches;
         let memory = &self.machine.system.host.memory;
         let lines = self.machine.lines();
         let written = write_lines(memory, caches, lines, passage.first_line, passage.offset, bytes);
         let waited = if written.from_memory { self.wait(passage, translated) } else { Picoseconds::ZERO };
+        watch.written(translated, written.cost + waited, self.write);
         translated + written.cost + waited + self.write
     }
 
@@ -90,6 +100,7 @@ impl<'a> Host<'a> {
         plan: &Plan,
         times: &[ReadTimes],
         after: Picoseconds,
+        watch: &mut impl Watch,
     ) -> Picoseconds {
         let conflict = self.conflict.wait(passage.chance.bits());
         let requests = plan.requests.as_slice();
@@ -97,18 +108,23 @@ impl<'a> Host<'a> {
             && let [completion] = request.completions[..]
             && self.downlink.is_plain()
         {
-            let admitted = self.translate(passage, 0, request.arrival.max(after)) + conflict;
-            let ready = self.access(passage, admitted, &completion, times);
+            let arrival = request.arrival.max(after);
+            let translated = self.translate(passage, 0, arrival);
+            watch.request((request.arrival, arrival), translated, conflict);
+            let ready = self.access(passage, translated + conflict, &completion, times, watch);
+            watch.completion(ready, ready, ready + completion.downlink_time);
             return ready + completion.downlink_time + self.flight;
         }
         if requests.last().is_some_and(|last| last.behind > 0) || plan.moves.is_some() {
-            return self.read_in_part(passage, plan, times, after);
+            return self.read_in_part(passage, plan, times, after, watch);
         }
         let mut downlink = self.downlink.clone();
         let mut last = Picoseconds::ZERO;
         for request in requests {
-            let admitted = self.translate(passage, request.first_line, request.arrival.max(after)) + conflict;
-            last = self.answer(passage, request, admitted, times, &mut downlink);
+            let arrival = request.arrival.max(after);
+            let translated = self.translate(passage, request.first_line, arrival);
+            watch.request((request.arrival, arrival), translated, conflict);
+            last = self.answer(passage, request, translated + conflict, (times, &mut downlink), watch);
         }
         last
     }
@@ -120,13 +136,16 @@ impl<'a> Host<'a> {
         passage: Passage,
         request: &Request,
         admitted: Picoseconds,
-        times: &[ReadTimes],
-        downlink: &mut Port,
+        (times, downlink): (&[ReadTimes], &mut Port),
+        watch: &mut impl Watch,
     ) -> Picoseconds {
         let mut last = Picoseconds::ZERO;
         for completion in &request.completions {
-            let ready = self.access(passage, admitted, completion, times) + completion.held_up;
-            last = downlink.send_units(ready, completion.downlink_bytes) + self.flight;
+            let ready = self.access(passage, admitted, completion, times, watch) + completion.held_up;
+            let start = downlink.free_at().max(ready);
+            let left = downlink.send_units(ready, completion.downlink_bytes);
+            watch.completion(ready, start.min(left), left);
+            last = left + self.flight;
         }
         last
     }
@@ -139,6 +158,7 @@ impl<'a> Host<'a> {
         plan: &Plan,
         times: &[ReadTimes],
         after: Picoseconds,
+        watch: &mut impl Watch,
     ) -> Picoseconds {
         let conflict = self.conflict.wait(passage.chance.bits());
         let mut downlink = self.downlink.clone();
@@ -151,8 +171,9 @@ impl<'a> Host<'a> {
                     (arrival + self.request_interval).max(self.arrival(answered[before], request))
                 }
             };
-            let admitted = self.translate(passage, request.first_line, arrival) + conflict;
-            let last = self.answer(passage, request, admitted, times, &mut downlink);
+            let translated = self.translate(passage, request.first_line, arrival);
+            watch.request((arrival, arrival), translated, conflict);
+            let last = self.answer(passage, request, translated + conflict, (times, &mut downlink), watch);
             answered.push(last);
             moved = moved.max(last) + plan.moves.unwrap_or(Picoseconds::ZERO);
         }
@@ -175,13 +196,16 @@ impl<'a> Host<'a> {
         admitted: Picoseconds,
         completion: &Completion,
         times: &[ReadTimes],
+        watch: &mut impl Watch,
     ) -> Picoseconds {
         let first = passage.first_line + completion.first_line;
         let (cost, memory) = self.costs.of_lines(&self.state.caches, first..first + completion.lines);
         let fetched = admitted + completion.fetched;
         let refresh = if memory { self.refresh } else { self.refresh_of_hits };
         let waited = refresh.wait(passage.chance.refresh_phase(), fetched);
-        fetched + cost + waited + times[completion.reads].of(passage.chance)
+        let ready = fetched + cost + waited + times[completion.reads].of(passage.chance);
+        watch.access(admitted, cost + waited, memory, ready);
+        ready
     }
 
     /// When the address of a TLP that arrives at `at` is translated, for a line of the transaction.

@@ -199,15 +199,7 @@ impl<'a> Plans<'a> {
         let mut uplink = self.uplink.clone();
         let (mut start, mut written) = (Picoseconds::ZERO, None);
         if self.test.operation == Operation::LatWrrd {
-            // In a transfer longer than a page, a page leaves while the next is pulled.
-            let whole_tlp_bytes = bytes.min(u64::from(self.machine.system.link.mps_bytes));
-            let pulled = Picoseconds::from_ns(path.write_overhead_ns)
-                + Picoseconds::from_ns(path.write_byte_ns * whole_tlp_bytes as f64)
-                + pulling_time(
-                    path,
-                    self.test.device_offset_bytes,
-                    before_passing_on(path, bytes.min(PAGE_BYTES)),
-                );
+            let pulled = self.pulled();
             let (sent, write) = self.write(&mut uplink, offset, pulled);
             start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
                 .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
@@ -228,6 +220,46 @@ impl<'a> Plans<'a> {
 
     /// Sends the write of a pair at `start`; returns when its last TLP has left, and its plan.
     fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Write) {
+        self.write_noted(uplink, offset, start, &mut |_, _| ())
+    }
+
+    /// The TLPs of the write of a pair, from when to when each is sent; none without a write.
+    pub(super) fn write_tlps(&self, offset: u64) -> Vec<(Piece, (Picoseconds, Picoseconds))> {
+        let mut sent = Vec::new();
+        if self.test.operation == Operation::LatWrrd {
+            let start = match self.test.path {
+                Path::Dma => self.pulled(),
+                Path::Command => Picoseconds::ZERO,
+            };
+            self.write_noted(&mut self.uplink.clone(), offset, start, &mut |piece, span| {
+                sent.push((piece, span));
+            });
+        }
+        sent
+    }
+
+    /// When the device has read the first TLP of a write from its memory.
+    fn pulled(&self) -> Picoseconds {
+        let path = &self.machine.system.device.dma;
+        let bytes = self.test.size_bytes;
+        // In a transfer longer than a page, a page leaves while the next is pulled.
+        let whole_tlp_bytes = bytes.min(u64::from(self.machine.system.link.mps_bytes));
+        Picoseconds::from_ns(path.write_overhead_ns)
+            + Picoseconds::from_ns(path.write_byte_ns * whole_tlp_bytes as f64)
+            + pulling_time(
+                path,
+                self.test.device_offset_bytes,
+                before_passing_on(path, bytes.min(PAGE_BYTES)),
+            )
+    }
+
+    fn write_noted(
+        &self,
+        uplink: &mut Port,
+        offset: u64,
+        start: Picoseconds,
+        note: &mut impl FnMut(Piece, (Picoseconds, Picoseconds)),
+    ) -> (Picoseconds, Write) {
         let machine = self.machine;
         let mut gate = WriteGate::new(&machine.system.host.root_complex);
         let path = &machine.system.device.dma;
@@ -238,6 +270,7 @@ impl<'a> Plans<'a> {
             let ready = start + Picoseconds(page_pull.0 * page);
             let free_at = uplink.free_at().max(ready);
             sent = uplink.send(ready, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+            note(piece, (free_at.min(sent), sent));
             // A flit arrives as a whole.
             let head = if uplink.has_flits() { sent } else { free_at };
             let first = (piece.address / LINE_BYTES) as Line;

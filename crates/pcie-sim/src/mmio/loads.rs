@@ -5,6 +5,9 @@ use pcie_time::{EventQueue, Picoseconds};
 
 use super::{Events, Steps, TlpKind, downlink, ns, uplink};
 use crate::link::port::Port;
+use crate::record::REGISTERS;
+use pcie_trace::{Recorder, Tlp, lane};
+use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -32,6 +35,11 @@ pub(super) struct Loads<'a> {
     downlink: Port,
     uplink: Port,
     steps: Steps,
+    /// The trace, if one is asked for; when each request without an answer was sent, and requests and answers so far.
+    record: Option<Box<Recorder>>,
+    open: VecDeque<Picoseconds>,
+    sent: u64,
+    answered: u64,
 }
 
 impl<'a> Loads<'a> {
@@ -51,6 +59,10 @@ impl<'a> Loads<'a> {
             downlink: downlink(&mmio.link, values),
             uplink: uplink(&mmio.link),
             steps: Steps::of(access.cores, window),
+            record: None,
+            open: VecDeque::new(),
+            sent: 0,
+            answered: 0,
         };
         for _ in 0..window.min(count) {
             for core in 0..run.left.len() {
@@ -87,7 +99,16 @@ impl<'a> Loads<'a> {
             Instruction::Exchange => (self.mmio.tlp_bytes(TlpKind::MemoryWrite, bytes), self.values.poll_ns),
             _ => (self.mmio.tlp_bytes(TlpKind::MemoryRead, 0), self.values.answer_ns),
         };
+        let start = self.downlink.free_at().max(self.now);
         let left = self.downlink.send(self.now, request);
+        let name = match self.access.instruction {
+            Instruction::EnqueueStore => "DMWr",
+            Instruction::Exchange => "MWr",
+            _ => "MRd",
+        };
+        self.note((lane::DOWN, name), (start, left), self.sent, bytes);
+        self.open.push_back(self.now);
+        self.sent += 1;
         let service = ns(service_ns + self.access.flight_ns(&self.values));
         self.events.push(left + service, Event::Answer { core, last });
     }
@@ -99,10 +120,44 @@ impl<'a> Loads<'a> {
             Instruction::Exchange => self.mmio.tlp_bytes(TlpKind::MemoryWrite, bytes),
             _ => self.mmio.tlp_bytes(TlpKind::CompletionWithData, bytes),
         };
+        let start = self.uplink.free_at().max(self.now);
         let left = self.uplink.send(self.now, answer);
+        let name = match self.access.instruction {
+            Instruction::EnqueueStore => "Cpl",
+            Instruction::Exchange => "MWr",
+            _ => "CplD",
+        };
+        self.note((lane::UP, name), (start, left), self.answered, bytes);
+        if let (Some(record), Some(asked)) = (&mut self.record, self.open.pop_front()) {
+            record.phase(lane::DEVICE, "answer", (asked, self.now), self.answered, None);
+            record.phase(lane::CORE, "wait for the answer", (asked, left), self.answered, None);
+        }
+        self.answered += 1;
         self.steps.moved[core].push(self.now);
         let back = ns(self.access.flight_ns(&self.values) + self.half_ns());
         self.events.push(left + back, Event::Answered { core, last });
+    }
+
+    fn note(
+        &mut self,
+        (lane, name): (&'static str, &'static str),
+        (start, end): (Picoseconds, Picoseconds),
+        request: u64,
+        bytes: u32,
+    ) {
+        let Some(record) = &mut self.record else { return };
+        let is_completion = matches!(name, "Cpl" | "CplD");
+        record.tlp(Tlp {
+            lane,
+            name,
+            start,
+            end,
+            request,
+            tag: (name != "MWr").then_some((request % 256) as u32),
+            address: REGISTERS + request * u64::from(bytes) % (1 << 20),
+            bytes: if name == "Cpl" { 0 } else { bytes },
+            byte_count: is_completion.then_some(bytes),
+        });
     }
 
     fn answered(&mut self, core: usize, last: bool) {
@@ -139,5 +194,13 @@ impl Events for Loads<'_> {
 
     fn outcome(&self) -> Steps {
         self.steps.clone()
+    }
+
+    fn recorder(&mut self) -> &mut Option<Box<Recorder>> {
+        &mut self.record
+    }
+
+    fn now(&self) -> Picoseconds {
+        self.now
     }
 }

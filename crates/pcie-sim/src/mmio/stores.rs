@@ -7,6 +7,8 @@ use pcie_time::{EventQueue, Picoseconds};
 
 use super::{Events, Steps, TlpKind, downlink, ns};
 use crate::link::port::Port;
+use crate::record::REGISTERS;
+use pcie_trace::{Recorder, Tlp as Recorded, lane};
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -55,6 +57,9 @@ pub(super) struct Stores<'a> {
     planned: Option<Picoseconds>,
     device_free: Picoseconds,
     steps: Steps,
+    /// The trace, if one is asked for, and TLPs so far.
+    record: Option<Box<Recorder>>,
+    sent: u64,
 }
 
 impl<'a> Stores<'a> {
@@ -80,6 +85,8 @@ impl<'a> Stores<'a> {
             planned: None,
             device_free: Picoseconds::ZERO,
             steps: Steps::of(access.cores, buffers),
+            record: None,
+            sent: 0,
         };
         for core in 0..run.cores.len() {
             run.issue(core);
@@ -156,7 +163,25 @@ impl<'a> Stores<'a> {
         let left = self.port.send(self.now, self.mmio.tlp_bytes(TlpKind::MemoryWrite, bytes));
         let flight = ns(self.access.flight_ns(&self.values));
         let drain = ns(f64::from(bytes) * self.values.drain_byte_ns);
-        self.device_free = self.device_free.max(left + flight) + drain;
+        let taken = self.device_free.max(left + flight);
+        if let Some(record) = &mut self.record {
+            record.tlp(Recorded {
+                lane: lane::DOWN,
+                name: "MWr",
+                start: self.now,
+                end: left,
+                request: self.sent,
+                tag: None,
+                address: REGISTERS + self.sent * u64::from(self.access.piece_bytes(&self.values)) % (1 << 20),
+                bytes,
+                byte_count: None,
+            });
+            record.phase(lane::DEVICE, "take a store", (taken, taken + drain), self.sent, None);
+            record.change("posted header credits in use", self.now, 1);
+            record.change("posted header credits in use", taken + drain + flight, -1);
+        }
+        self.sent += 1;
+        self.device_free = taken + drain;
         self.steps.moved[tlp.core].push(self.device_free);
         let half = ns(self.access.host_ns(&self.values) / 2.0);
         self.steps.done = self.steps.done.max(self.device_free + half);
@@ -190,5 +215,13 @@ impl Events for Stores<'_> {
 
     fn outcome(&self) -> Steps {
         self.steps.clone()
+    }
+
+    fn recorder(&mut self) -> &mut Option<Box<Recorder>> {
+        &mut self.record
+    }
+
+    fn now(&self) -> Picoseconds {
+        self.now
     }
 }

@@ -11,9 +11,11 @@ use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
+use crate::record::Record;
 use crate::root_complex::under_load::{Complex, HostUse};
 use pcie_model::Kind;
 use pcie_time::{EventQueue, Picoseconds};
+use pcie_trace::lane;
 use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use std::collections::VecDeque;
 
@@ -137,6 +139,8 @@ pub(super) struct Bus<'a> {
     read_waits: Option<(ReadWait, Picoseconds)>,
     without_credits_since: Option<Picoseconds>,
     counted: Counted,
+    /// The trace, if one is asked for.
+    record: Option<Box<Record<'a>>>,
 }
 
 impl<'a> Bus<'a> {
@@ -169,6 +173,32 @@ impl<'a> Bus<'a> {
             read_waits: None,
             without_credits_since: None,
             counted: Counted { crossed: vec![Crossed::default(); steps], ..Counted::default() },
+            record: None,
+        }
+    }
+
+    pub(super) fn machine(&self) -> &'a Machine {
+        self.machine
+    }
+
+    /// Records a trace from now on.
+    pub(super) fn record(&mut self, record: Record<'a>) {
+        self.record = Some(Box::new(record));
+    }
+
+    /// Whether no trace is recorded, or it is complete.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.record.as_ref().is_none_or(|record| record.is_done(self.now))
+    }
+
+    pub(super) fn take_record(&mut self) -> Option<Record<'a>> {
+        self.record.take().map(|record| *record)
+    }
+
+    /// Changes a counter of the trace.
+    pub(super) fn count(&mut self, counter: &'static str, by: i64) {
+        if let Some(record) = &mut self.record {
+            record.recorder().change(counter, self.now, by);
         }
     }
 
@@ -202,6 +232,9 @@ impl<'a> Bus<'a> {
     pub(super) fn begin(&mut self, shape: Shape, pieces: &[Piece]) -> Access {
         let Shape { kind, step, .. } = shape;
         let access = self.accesses.put(InFlight { kind, step, unsent: 0, open: 0, sent_at: None });
+        if let Some(record) = &mut self.record {
+            record.access_begun(access, self.now);
+        }
         let machine = self.machine;
         let (queue, tlps): (_, Vec<Piece>) = match kind {
             Kind::MmioRead | Kind::MmioWrite => {
@@ -223,6 +256,11 @@ impl<'a> Bus<'a> {
         };
         let in_flight = self.accesses.get_mut(access);
         (in_flight.unsent, in_flight.open) = (tlps.len() as u32, tlps.len() as u32);
+        if let Some(record) = &mut self.record
+            && kind != Kind::DmaRead
+        {
+            tlps.iter().for_each(|_| record.write_issued((self.now, self.now)));
+        }
         queue.extend(tlps.into_iter().map(|piece| Request { access, piece }));
         self.plan_uplink(self.now);
         access
@@ -250,15 +288,29 @@ impl<'a> Bus<'a> {
                 self.send_downstream();
             }
             Event::Request(request) => {
-                let (admitted, data) = self.complex.admit(self.requests.get(request).piece, self.now);
+                let piece = self.requests.get(request).piece;
+                let (admitted, data) = match &mut self.record {
+                    None => self.complex.admit(piece, self.now),
+                    Some(record) => {
+                        let steps = self.complex.read_steps(piece, self.now);
+                        record.read_arrived(request, self.now, &steps);
+                        (steps.credit_back, steps.data)
+                    }
+                };
                 self.events.push(admitted, Event::Admitted);
                 self.events.push(data, Event::Data(request));
             }
             Event::Admitted => {
                 self.credits.give_back_non_posted();
+                if let Some(record) = &mut self.record {
+                    record.read_credited(self.now);
+                }
                 self.plan_uplink(self.now);
             }
             Event::Data(request) => {
+                if let Some(record) = &mut self.record {
+                    record.data_ready(request, self.now);
+                }
                 self.complex.data_ready(request, self.requests.get(request).piece);
                 self.plan_downlink(self.now);
             }
@@ -284,6 +336,9 @@ impl<'a> Bus<'a> {
         }
         let Request { access, piece } = *self.requests.get(request);
         self.requests.free(request);
+        if let Some(record) = &mut self.record {
+            record.answered(request, "read", self.now, (self.now, self.now));
+        }
         let (space, tag_return) = (self.machine.completion_space(piece), self.machine.tag_return());
         if tag_return == Picoseconds::ZERO {
             self.returned(space);
@@ -299,12 +354,22 @@ impl<'a> Bus<'a> {
         }
         debug_assert!(self.tags < self.machine.tags(), "an unused tag is freed");
         self.tags += 1;
+        if let Some(record) = &mut self.record {
+            record.tag_returned(self.now);
+        }
         self.plan_uplink(self.now);
     }
 
     fn write_arrives(&mut self, access: Access, piece: Piece) {
         self.counted.downlink_busy += dllps(&mut self.downlink, self.now, self.machine.downlink_dllp_bytes());
-        let written = self.complex.write(piece, self.now);
+        let written = match &mut self.record {
+            None => self.complex.write(piece, self.now),
+            Some(record) => {
+                let steps = self.complex.write_steps(piece, self.now);
+                record.write_arrived(piece, self.now, &steps);
+                steps.written
+            }
+        };
         self.events.push(written.passed, Event::Through(access));
         self.events.push(written.credits_back, Event::Credits(piece.length));
     }
@@ -329,6 +394,9 @@ impl<'a> Bus<'a> {
         let reads = in_flight.kind == Kind::DmaRead;
         debug_assert!(reads || in_flight.unsent == 0, "access {access} ends with unsent TLPs");
         let sent_at = in_flight.sent_at.unwrap_or(self.now);
+        if let Some(record) = &mut self.record {
+            record.access_done(access, in_flight.step, self.now);
+        }
         self.accesses.free(access);
         Some(NicEvent::Done { access, sent_at })
     }
@@ -372,6 +440,9 @@ impl<'a> Bus<'a> {
     fn send_answer(&mut self, access: Access) -> bool {
         let bytes = self.machine.register_tlp_bytes(TlpKind::CompletionWithData);
         let left = self.uplink.send(self.now, bytes);
+        if let Some(record) = &mut self.record {
+            record.register(access, (lane::UP, "CplD"), (self.now, left));
+        }
         self.counted.crossed[self.accesses.get(access).step].upstream_bytes += u64::from(bytes);
         self.events.push(left + self.flight, Event::Read(access));
         true
@@ -409,6 +480,10 @@ impl<'a> Bus<'a> {
         let step = self.sends(request.access);
         self.counted.crossed[step].upstream_bytes += units;
         let number = self.requests.put(request);
+        if let Some(record) = &mut self.record {
+            record.read_issued(number, request.piece, number, self.now);
+            record.read_sent(number, request.piece, self.now, (self.now, left));
+        }
         self.events.push(left + self.flight, Event::Request(number));
         true
     }
@@ -426,6 +501,9 @@ impl<'a> Bus<'a> {
         self.writes_next = false;
         let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
         let left = self.uplink.send(self.now, bytes);
+        if let Some(record) = &mut self.record {
+            record.write_sent(piece, self.now, (self.now, left));
+        }
         self.events.push(left + self.flight, Event::Write { access, piece });
         let step = self.sends(access);
         let in_flight = self.accesses.get_mut(access);
@@ -459,6 +537,9 @@ impl<'a> Bus<'a> {
         let bytes =
             self.machine.register_tlp_bytes(if read { TlpKind::MemoryRead } else { TlpKind::MemoryWrite });
         let left = self.downlink.send(self.now, bytes);
+        if let Some(record) = &mut self.record {
+            record.register(access, (lane::DOWN, if read { "MRd" } else { "MWr" }), (self.now, left));
+        }
         self.counted.crossed[step].downstream_bytes += self.downlink.in_units(bytes);
         self.events.push(left + self.flight, Event::Register(access));
         true
@@ -469,6 +550,9 @@ impl<'a> Bus<'a> {
         let Request { access, piece: asked } = *self.requests.get(number);
         let units = self.machine.completion_units(&self.downlink, asked, piece, last);
         let left = self.downlink.send_units(self.now, units);
+        if let Some(record) = &mut self.record {
+            record.completed(number, piece, (self.now, left));
+        }
         self.counted.crossed[self.accesses.get(access).step].downstream_bytes += units;
         self.events.push(left + self.flight, Event::Arrival { request: number, last });
         true
@@ -489,4 +573,5 @@ impl Machine {
     }
 }
 
-const REGISTER_BYTES: u32 = 4;
+/// Bytes of a register.
+pub(crate) const REGISTER_BYTES: u32 = 4;

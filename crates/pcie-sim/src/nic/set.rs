@@ -7,8 +7,11 @@ use super::outcome::NicOutcome;
 use super::{NicRun, Traffic, stuck};
 use crate::cache::history::TestKey;
 use crate::machine::Machine;
+use crate::record::Record;
 use pcie_model::Interactions;
 use pcie_refusal::{Refusal, Unfinished};
+use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 
 /// Events between two calls of `stopped`.
 const EVENTS_BETWEEN_CALLS: u32 = 4096;
@@ -73,6 +76,37 @@ impl<'a> NicSet<'a> {
             }
         }
         NicOutcome::average(outcomes.into_iter().flatten()).ok_or_else(|| stuck().into())
+    }
+
+    /// The trace of the first NIC, and of what the host does for it, in the first `span`; packets of the warm-up are part
+    /// of it. Calls `stopped` from time to time; when it returns true, the trace ends there.
+    ///
+    /// # Errors
+    /// A NIC is deadlocked.
+    pub fn trace(
+        mut self,
+        span: Picoseconds,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<Segment>, Refusal> {
+        if let Some(first) = self.nics.first_mut() {
+            let names = first.nic.steps.iter().map(|step| step.what.clone()).collect();
+            let record = Record::new(first.machine(), span).with_steps(names);
+            first.bus.record(record);
+        }
+        for nth in 0..self.nics.len() {
+            self.give_host_to(nth).begin_traffic();
+        }
+        let mut events = 0u32;
+        while self.nics.first().is_some_and(|nic| !nic.bus.is_recorded()) {
+            let next = self.next_nic().ok_or_else(stuck)?;
+            self.give_host_to(next).step()?;
+            events = events.wrapping_add(1);
+            if events.is_multiple_of(EVENTS_BETWEEN_CALLS) && (stopped() || self.nics[0].is_deadlocked()) {
+                break;
+            }
+        }
+        let record = self.nics.first_mut().and_then(|nic| nic.bus.take_record());
+        Ok(record.map(Record::into_segments).unwrap_or_default())
     }
 
     /// The NIC whose event is next; the first one of several.

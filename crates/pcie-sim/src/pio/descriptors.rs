@@ -8,9 +8,11 @@
 use super::{HOST_BYTES, MessageMachine, Sharing, run_events_unless};
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
+use crate::record::{REGISTERS, Record};
 use crate::root_complex::under_load::Complex;
 use pcie_model::pio::DescriptorPath;
 use pcie_time::{EventQueue, Picoseconds};
+use pcie_trace::{Segment, Tlp, lane};
 use pcie_wire::{CompletionPolicy, Piece, SplitAt, TlpKind};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -136,6 +138,8 @@ pub struct DescriptorsRun<'a> {
     /// By queue, groups that may start before another is done.
     room: Vec<u32>,
     outcome: DescriptorsOutcome,
+    /// The trace, if one is asked for.
+    record: Option<Box<Record<'a>>>,
 }
 
 /// Offset of payloads in the host buffer, behind descriptors and their write-backs.
@@ -213,7 +217,29 @@ impl<'a> DescriptorsRun<'a> {
                 ),
                 ..DescriptorsOutcome::default()
             },
+            record: None,
         }
+    }
+
+    /// The trace of the first `span`; ends early once `stopped` returns true.
+    #[must_use]
+    pub fn trace(mut self, span: Picoseconds, stopped: &mut dyn FnMut() -> bool) -> Vec<Segment> {
+        self.record(span);
+        run_events_unless(stopped, || !self.is_recorded() && self.next_event());
+        self.into_segments()
+    }
+
+    /// Records a trace from now on.
+    pub(super) fn record(&mut self, span: Picoseconds) {
+        self.record = Some(Box::new(Record::new(&self.machine.machine, span)));
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        self.record.as_ref().is_none_or(|record| record.is_done(self.now))
+    }
+
+    pub(super) fn into_segments(self) -> Vec<Segment> {
+        self.record.map(|record| record.into_segments()).unwrap_or_default()
     }
 
     /// Adds messages of a core that share a doorbell; `frame_bytes` of each include headers.
@@ -303,10 +329,22 @@ impl<'a> DescriptorsRun<'a> {
             }
             Event::Request(request) => {
                 let piece = self.requests[request as usize].piece;
-                let (_, data) = self.complex.admit(piece, self.now);
+                let data = match &mut self.record {
+                    None => self.complex.admit(piece, self.now).1,
+                    Some(record) => {
+                        let steps = self.complex.read_steps(piece, self.now);
+                        record.read_arrived(request, self.now, &steps);
+                        // Credits never run out here: they are back at once.
+                        record.read_credited(self.now);
+                        steps.data
+                    }
+                };
                 self.events.push(data, Event::Data(request));
             }
             Event::Data(request) => {
+                if let Some(record) = &mut self.record {
+                    record.data_ready(request, self.now);
+                }
                 self.complex.data_ready(request, self.requests[request as usize].piece);
                 self.answer();
             }
@@ -342,6 +380,19 @@ impl<'a> DescriptorsRun<'a> {
         let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
         let start = self.now.max(self.downlink.free_at());
         let left = self.downlink.send(self.now, bytes);
+        if let Some(record) = &mut self.record {
+            record.recorder().tlp(Tlp {
+                lane: lane::DOWN,
+                name: "MWr",
+                start: start.min(left),
+                end: left,
+                request: group.into(),
+                tag: None,
+                address: REGISTERS,
+                bytes: piece.length,
+                byte_count: None,
+            });
+        }
         self.outcome.downstream_bytes += u64::from(bytes);
         self.outcome.control_bytes += u64::from(bytes);
         for message in self.group(group) {
@@ -370,6 +421,11 @@ impl<'a> DescriptorsRun<'a> {
             let bytes = self.machine.tlp_bytes(TlpKind::MemoryRead, request.piece);
             let start = self.now.max(self.uplink.free_at());
             let left = self.uplink.send(self.now, bytes);
+            if let Some(record) = &mut self.record {
+                let tag = number % self.machine.machine.system.link.tags.max(1);
+                record.read_issued(number, request.piece, tag, self.now);
+                record.read_sent(number, request.piece, self.now, (start.min(left), left));
+            }
             self.outcome.upstream_bytes += u64::from(bytes);
             match request.message {
                 Some(message) => {
@@ -399,6 +455,9 @@ impl<'a> DescriptorsRun<'a> {
         let Some((number, piece, last)) = self.complex.next_completion(true) else { return };
         let bytes = self.machine.tlp_bytes(TlpKind::CompletionWithData, piece);
         let left = self.downlink.send(self.now, bytes);
+        if let Some(record) = &mut self.record {
+            record.completed(number, piece, (self.now, left));
+        }
         self.outcome.downstream_bytes += u64::from(bytes);
         let request = self.requests[number as usize];
         match request.message {
@@ -427,6 +486,11 @@ impl<'a> DescriptorsRun<'a> {
         debug_assert!(self.tags < self.machine.machine.system.link.tags, "an unused tag is freed");
         self.tags += 1;
         let request = self.requests[number as usize];
+        if let Some(record) = &mut self.record {
+            let name = if request.message.is_some() { "read payload" } else { "read descriptors" };
+            record.answered(number, name, self.now, (self.now, self.now));
+            record.tag_returned(self.now);
+        }
         match request.message {
             None => {
                 let open = &mut self.groups[request.group as usize];
@@ -513,10 +577,20 @@ impl<'a> DescriptorsRun<'a> {
 
     fn write(&mut self, piece: Piece, is_control: bool) -> Picoseconds {
         let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
+        let start = self.now.max(self.uplink.free_at());
         let left = self.uplink.send(self.now, bytes);
         self.outcome.upstream_bytes += u64::from(bytes);
         self.outcome.control_bytes += if is_control { u64::from(bytes) } else { 0 };
-        self.complex.write(piece, left + self.machine.flight());
+        let arrives = left + self.machine.flight();
+        match &mut self.record {
+            None => drop(self.complex.write(piece, arrives)),
+            Some(record) => {
+                record.write_issued((self.now, self.now));
+                record.write_sent(piece, self.now, (start.min(left), left));
+                let steps = self.complex.write_steps(piece, arrives);
+                record.write_arrived(piece, arrives, &steps);
+            }
+        }
         left
     }
 }

@@ -20,6 +20,7 @@ use super::stores::StoresRun;
 use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, payload, run_events_unless};
 use crate::cache::history::TestKey;
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
+use pcie_trace::Segment;
 use std::collections::VecDeque;
 
 /// Limit of the messages of all connections together.
@@ -168,6 +169,20 @@ impl<'a> MuxRun<'a> {
     /// `None` if `stopped`, which is called from time to time, returns true before.
     pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<MuxOutcome> {
         run_events_unless(stopped, || self.next_event()).then(|| self.finished())
+    }
+
+    /// The trace of the first `span`; ends early once `stopped` returns true.
+    #[must_use]
+    pub fn trace(mut self, span: Picoseconds, stopped: &mut dyn FnMut() -> bool) -> Vec<Segment> {
+        self.stores.record(span);
+        self.descriptors.record(span);
+        run_events_unless(stopped, || {
+            !(self.stores.is_recorded() && self.descriptors.is_recorded()) && self.next_event()
+        });
+        let mut segments = self.stores.into_segments();
+        segments.extend(self.descriptors.into_segments());
+        segments.sort_by_key(|segment| segment.start_ps);
+        segments
     }
 
     fn finished(mut self) -> MuxOutcome {

@@ -13,13 +13,20 @@ use super::queue::{BUFFER_WORDS, TransmitQueue};
 use super::{MessageMachine, run_events_unless};
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
+use crate::record::REGISTERS;
 use core::{Core, Filled, Flushed, Waiting};
 use lock::{Asked, Lock};
 use looped_back::LoopBack;
 use pcie_model::pio::{BUFFER_BYTES, WORD_BYTES};
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
+use pcie_trace::{Recorder, Segment, Tlp, lane};
 use pcie_wire::{Piece, TlpKind};
 use std::collections::VecDeque;
+
+/// Buffers after which the addresses of a queue repeat.
+const MAPPED_BUFFERS: u64 = 1 << 14;
+/// The counter of write-combining buffers whose data have not left.
+const BUFFERS: &str = "buffers in use";
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -60,6 +67,8 @@ pub struct StoresRun<'a> {
     evicted: u64,
     stored: u64,
     outcome: StoresOutcome,
+    /// The trace, if one is asked for.
+    record: Option<Box<Recorder>>,
 }
 
 impl<'a> StoresRun<'a> {
@@ -122,6 +131,43 @@ impl<'a> StoresRun<'a> {
                 messages: vec![StoreMessage::default(); count],
                 ..StoresOutcome::default()
             },
+            record: None,
+        }
+    }
+
+    /// The trace of the first `span`; ends early once `stopped` returns true.
+    #[must_use]
+    pub fn trace(mut self, span: Picoseconds, stopped: &mut dyn FnMut() -> bool) -> Vec<Segment> {
+        self.record(span);
+        run_events_unless(stopped, || !self.is_recorded() && self.next_event());
+        self.into_segments()
+    }
+
+    /// Records a trace from now on.
+    pub(super) fn record(&mut self, span: Picoseconds) {
+        let mut recorder = Recorder::new(span);
+        recorder.begins(BUFFERS, 0);
+        self.record = Some(Box::new(recorder));
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        self.record.as_ref().is_none_or(|record| record.is_done(self.now))
+    }
+
+    pub(super) fn into_segments(self) -> Vec<Segment> {
+        self.record.map(|record| record.into_segments()).unwrap_or_default()
+    }
+
+    /// Records a phase of a core's message.
+    fn note(
+        &mut self,
+        lane: &'static str,
+        name: &'static str,
+        span: (Picoseconds, Picoseconds),
+        message: usize,
+    ) {
+        if let Some(record) = &mut self.record {
+            record.phase(lane, name, span, message as u64, None);
         }
     }
 
@@ -196,6 +242,9 @@ impl<'a> StoresRun<'a> {
             }
             Event::Left(core) => {
                 self.cores[core].free_buffer();
+                if let Some(record) = &mut self.record {
+                    record.change(BUFFERS, self.now, -1);
+                }
                 self.wake(core, Waiting::Buffer);
             }
             Event::Arrived(flushed) => {
@@ -225,6 +274,15 @@ impl<'a> StoresRun<'a> {
         }
         self.cores[core].waiting = None;
         let waited = self.now - since;
+        if self.record.is_some() {
+            let name = match cause {
+                Waiting::Buffer => "wait for a buffer",
+                Waiting::Space => "wait for the queue",
+                Waiting::Lock => "wait for the lock",
+                Waiting::Delivery => "wait for delivery",
+            };
+            self.note(lane::CORE, name, (since, self.now), core);
+        }
         match cause {
             Waiting::Buffer => self.outcome.stalls.buffers += waited,
             Waiting::Space => self.outcome.stalls.queue += waited,
@@ -323,6 +381,10 @@ impl<'a> StoresRun<'a> {
             let apart = state.next_send + Picoseconds::from_ns(self.machine.times.first_store_ns);
             end = end.max(apart);
         }
+        if let Some(record) = &mut self.record {
+            record.phase(lane::CORE, "fill a buffer", (self.now, end), flushed.message as u64, None);
+            record.change(BUFFERS, self.now, 1);
+        }
         self.events.push(end, Event::Written(core, flushed));
     }
 
@@ -369,6 +431,19 @@ impl<'a> StoresRun<'a> {
         let address = flushed.first_word as u64 * WORD_BYTES;
         let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, Piece { address, length });
         let left = self.port.send(self.now, bytes);
+        if let Some(record) = &mut self.record {
+            record.tlp(Tlp {
+                lane: lane::DOWN,
+                name: "MWr",
+                start: self.now,
+                end: left,
+                request: flushed.message as u64,
+                tag: None,
+                address: REGISTERS + flushed.buffer % MAPPED_BUFFERS * BUFFER_BYTES + address,
+                bytes: length,
+                byte_count: None,
+            });
+        }
         let times = &self.machine.times;
         let own_ns = if self.plan.combine { times.core_interval_ns } else { times.uncached_interval_ns };
         let next_send = own_ns.map_or_else(
@@ -403,6 +478,7 @@ impl<'a> StoresRun<'a> {
         if !self.queues[queue].draining && self.queues[queue].is_ready() {
             self.queues[queue].draining = true;
             let drain = Picoseconds::from_ns(self.machine.profile.queue.drain_ns);
+            self.note(lane::DEVICE, "filter a buffer", (self.now, self.now + drain), queue);
             self.events.push(self.now + drain, Event::Drained(queue));
         }
     }

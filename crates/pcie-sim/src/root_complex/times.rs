@@ -59,6 +59,11 @@ pub(super) struct Access {
 }
 
 impl Access {
+    /// The part of the caches and of memory in it, and whether a line comes from memory.
+    pub(super) fn cost(&self, caches: &Caches, lines: Range<Line>) -> (Picoseconds, bool) {
+        self.costs.of_lines(caches, lines)
+    }
+
     #[inline(always)]
     pub(super) fn access(
         &self,

@@ -27,6 +27,32 @@ pub(crate) struct Written {
     pub(crate) credits_back: Picoseconds,
 }
 
+/// When a read has passed each part of the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadSteps {
+    pub(crate) looked_up: Picoseconds,
+    pub(crate) translated: Picoseconds,
+    /// Whether it began a page walk.
+    pub(crate) walked: bool,
+    pub(crate) admitted: Picoseconds,
+    /// Whether a line came from memory, and what the slowest line took.
+    pub(crate) memory: bool,
+    pub(crate) fetch: Picoseconds,
+    pub(crate) data: Picoseconds,
+    pub(crate) credit_back: Picoseconds,
+}
+
+/// The same of a posted TLP.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteSteps {
+    pub(crate) admitted: Picoseconds,
+    pub(crate) translated: Picoseconds,
+    pub(crate) walked: bool,
+    /// Whether it waited for memory.
+    pub(crate) memory: bool,
+    pub(crate) written: Written,
+}
+
 /// A read that the root complex has looked at before it arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PlannedRead {
@@ -36,6 +62,15 @@ pub(crate) struct PlannedRead {
     bits: u64,
     /// From translation to data, if the root complex is busy.
     busy_access: Picoseconds,
+}
+
+/// The steps of a read that was admitted.
+struct Admission {
+    looked_up: Picoseconds,
+    translated: Picoseconds,
+    admitted: Picoseconds,
+    busy: bool,
+    data: Picoseconds,
 }
 
 /// What a host has done for a device so far, or in a stretch of time.
@@ -187,6 +222,22 @@ impl<'a> Complex<'a> {
     /// A read request arrives; returns when its credit is back, and when its data are available.
     #[inline(always)]
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
+        let Admission { admitted, data, .. } = self.admit_in_steps(piece, now);
+        (admitted + self.times.credit_return, data)
+    }
+
+    /// [`Self::admit`], with the time of each step.
+    pub(crate) fn read_steps(&mut self, piece: Piece, now: Picoseconds) -> ReadSteps {
+        let walks = self.walked.0;
+        let Admission { looked_up, translated, admitted, busy, data } = self.admit_in_steps(piece, now);
+        let access = if busy { &self.times.busy } else { &self.times.idle };
+        let (fetch, memory) = access.cost(&self.state.caches, Self::lines(self.line_numbers, piece));
+        let (walked, credit_back) = (self.walked.0 > walks, admitted + self.times.credit_return);
+        ReadSteps { looked_up, translated, walked, admitted, memory, fetch, data, credit_back }
+    }
+
+    #[inline(always)]
+    fn admit_in_steps(&mut self, piece: Piece, now: Picoseconds) -> Admission {
         let looked_up = now.max(self.look_up_gate);
         self.look_up_gate = looked_up + self.times.request_interval;
         let translated = self.translate_read(self.line_numbers.by_dma(piece.address), looked_up);
@@ -201,7 +252,7 @@ impl<'a> Complex<'a> {
         if let Some(pool) = &mut self.read_pool {
             pool.release_at(lines_of(piece), admitted, data);
         }
-        (admitted + self.times.credit_return, data)
+        Admission { looked_up, translated, admitted, busy, data }
     }
 
     /// Looks at the next reads, of `length` bytes each, and of `offsets` in the buffer.
@@ -279,10 +330,30 @@ impl<'a> Complex<'a> {
         if self.write_pool.is_some() || self.memory.is_some() {
             return self.write_to_busy_memory(piece, now, self.relaxed);
         }
+        self.write_in_steps(piece, now).2
+    }
+
+    /// [`Self::write`], with the time of each step.
+    pub(crate) fn write_steps(&mut self, piece: Piece, now: Picoseconds) -> WriteSteps {
+        let walks = self.walked.0;
+        let memory = self.memory.is_some();
+        let (admitted, translated, written) = if self.write_pool.is_some() || memory {
+            self.write_to_busy_memory_in_steps(piece, now, self.relaxed)
+        } else {
+            self.write_in_steps(piece, now)
+        };
+        WriteSteps { admitted, translated, walked: self.walked.0 > walks, memory, written }
+    }
+
+    /// When it is admitted and translated, and what becomes of it.
+    #[inline(always)]
+    fn write_in_steps(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds, Written) {
         let admitted = self.pass_write_gate(piece, now);
+        let translated = self.translate(piece, admitted);
         // Posted writes pass in order.
-        self.posted_done = self.posted_done.max(self.translate(piece, admitted));
-        Written { passed: self.posted_done, credits_back: self.posted_done + self.times.credit_return }
+        self.posted_done = self.posted_done.max(translated);
+        let (passed, credits_back) = (self.posted_done, self.posted_done + self.times.credit_return);
+        (admitted, translated, Written { passed, credits_back })
     }
 
     /// A write TLP with the relaxed-ordering attribute arrives.
@@ -322,6 +393,16 @@ impl<'a> Complex<'a> {
     /// A write to a host that limits the lines of writes, or whose memory writes can saturate.
     #[cold]
     fn write_to_busy_memory(&mut self, piece: Piece, now: Picoseconds, relaxed: bool) -> Written {
+        self.write_to_busy_memory_in_steps(piece, now, relaxed).2
+    }
+
+    #[inline(always)]
+    fn write_to_busy_memory_in_steps(
+        &mut self,
+        piece: Piece,
+        now: Picoseconds,
+        relaxed: bool,
+    ) -> (Picoseconds, Picoseconds, Written) {
         let lines = lines_of(piece);
         let taken = self.write_pool.as_mut().map_or(now, |pool| pool.take(lines, now));
         let admitted = self.pass_write_gate(piece, taken);
@@ -331,10 +412,11 @@ impl<'a> Complex<'a> {
         self.posted_done = self.posted_done.max(passed);
         let passed = if relaxed { passed } else { self.posted_done };
         let Some(pool) = &mut self.write_pool else {
-            return Written { passed, credits_back: self.posted_done + self.times.credit_return };
+            let credits_back = self.posted_done + self.times.credit_return;
+            return (admitted, translated, Written { passed, credits_back });
         };
         pool.release_at(lines, taken, passed + self.times.write_hold);
-        Written { passed, credits_back: admitted + self.times.credit_return }
+        (admitted, translated, Written { passed, credits_back: admitted + self.times.credit_return })
     }
 
     /// What the host has done so far.
