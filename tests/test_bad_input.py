@@ -171,9 +171,9 @@ READERS = {
 def test_a_store_of_a_newer_schema_is_refused(tmp_path: Path, command: str) -> None:
     StoreWriter.create(tmp_path / "newer.db", json.dumps({"origin": "measured"})).close()
     with closing(sqlite3.connect(tmp_path / "newer.db")) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     message = refused(tmp_path, *READERS[command].format("newer.db").split())
-    assert "newer.db: has store schema 3, newer than 2" in message
+    assert "newer.db: has store schema 4, newer than 3" in message
 
 
 @pytest.mark.parametrize("command", READERS)

@@ -4,6 +4,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::record::TestRecord;
+use pcie_trace::Segment;
 
 /// Length of a missing text.
 const NO_TEXT: u64 = u64::MAX;
@@ -75,7 +76,30 @@ pub(crate) fn of_test(test: &TestRecord) -> String {
             digest.text(&of.metric).integer(index).real(value);
         }
     }
+    if !test.trace.is_empty() {
+        of_trace(&mut digest, &test.trace);
+    }
     digest.hexadecimal()
+}
+
+fn of_trace(digest: &mut Digest, trace: &[Segment]) {
+    digest.count(trace.len());
+    for segment in trace {
+        let Segment { kind, lane, name, start_ps, end_ps, request, tag, address, bytes, value } = segment;
+        digest.text(kind.as_str()).text(lane).text(name);
+        digest.integer(start_ps.cast_signed()).integer(end_ps.cast_signed());
+        let numbers =
+            [*request, tag.map(u64::from), *address, *bytes, value.map(i64::cast_unsigned)].map(|number| {
+                // A missing number is 0, a present one 1 and its value.
+                (i64::from(number.is_some()), number.unwrap_or(0).cast_signed())
+            });
+        for (known, number) in numbers {
+            digest.integer(known);
+            if known == 1 {
+                digest.integer(number);
+            }
+        }
+    }
 }
 
 /// The digest of a table of two text columns, in the given order.

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use crate::damage::Damage;
 use crate::error::{Error, Result, shown};
 use crate::guard::{self, Stop};
-use crate::schema::{self, APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
+use crate::schema::{self, APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, TRACED_SCHEMA_VERSION};
 
 /// The first bytes of an SQLite file: <https://sqlite.org/fileformat2.html>.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -118,13 +118,13 @@ fn watched(opened: rusqlite::Result<Connection>, path: &Path, stop: Stop) -> Res
     opened.and_then(watch).map_err(|source| failed(path, source))
 }
 
-/// Opens a store of the current schema for writing.
-pub(crate) fn open(path: &Path) -> Result<Connection> {
+/// Opens a store of a current schema for writing, with its schema.
+pub(crate) fn open(path: &Path) -> Result<(Connection, i64)> {
     refuse_other_files(path)?;
     let opened = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let connection = watched(opened, path, guard::never())?;
     match schema_of(&connection, path)? {
-        SCHEMA_VERSION => Ok(connection),
+        schema @ (SCHEMA_VERSION | TRACED_SCHEMA_VERSION) => Ok((connection, schema)),
         found => Err(Error::OlderSchema { path: path.to_owned(), found, known: SCHEMA_VERSION }),
     }
 }
@@ -217,8 +217,8 @@ fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
         other => other,
     };
     match version.map_err(unreadable)? {
-        found if found > SCHEMA_VERSION => {
-            Err(Error::NewerSchema { path: path.to_owned(), found, known: SCHEMA_VERSION })
+        found if found > TRACED_SCHEMA_VERSION => {
+            Err(Error::NewerSchema { path: path.to_owned(), found, known: TRACED_SCHEMA_VERSION })
         }
         found if found < OLDEST_SCHEMA_VERSION => Err(Error::NotAStore(path.to_owned())),
         schema => match schema::wrong_entry(schema, &entries.map_err(unreadable)?) {

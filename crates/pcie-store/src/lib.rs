@@ -6,6 +6,8 @@
 //! the types of a finished test.
 
 #[cfg(not(target_family = "wasm"))]
+mod captured;
+#[cfg(not(target_family = "wasm"))]
 mod damage;
 #[cfg(not(target_family = "wasm"))]
 mod digest;
@@ -31,6 +33,8 @@ mod schema;
 mod store;
 
 #[cfg(not(target_family = "wasm"))]
+pub use captured::{captured, ports};
+#[cfg(not(target_family = "wasm"))]
 pub use damage::Damage;
 #[cfg(not(target_family = "wasm"))]
 pub use error::{Error, Result};
@@ -47,6 +51,6 @@ pub use origin::Origin;
 pub use read::{Contents, read, read_manifest, read_manifest_until, read_until};
 pub use record::{Distribution, Scalar, Series, Status, TestRecord};
 #[cfg(not(target_family = "wasm"))]
-pub use schema::{APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
+pub use schema::{APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, TRACED_SCHEMA_VERSION};
 #[cfg(not(target_family = "wasm"))]
 pub use store::{Resumed, Store};

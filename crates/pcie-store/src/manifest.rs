@@ -4,10 +4,13 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::origin::Origin;
-use crate::schema::SCHEMA_VERSION;
+use crate::schema::{SCHEMA_VERSION, TRACED_SCHEMA_VERSION};
 
 /// Key of the number of tests of a run, which shows readers whether it is complete.
 pub(crate) const TESTS: &str = "tests";
+
+/// Key of the time of each test whose trace a run keeps, ns.
+pub(crate) const TRACE: &str = "trace_ns";
 
 /// Suite, system and conditions of a run. Keys keep their order, after `format`, `version` and `origin`.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +50,12 @@ impl Manifest {
         origin_of(self.get("origin"))
     }
 
-    /// Sets `key`; an existing key keeps its position.
+    /// Sets `key`; an existing key keeps its position. A manifest with a trace is of the schema that has traces.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.entries.insert(key.to_owned(), value.into());
+        if key == TRACE {
+            self.set("format", json!({"name": "pcielab", "schema": TRACED_SCHEMA_VERSION}));
+        }
     }
 
     /// The value of `key`.
@@ -60,6 +66,11 @@ impl Manifest {
     /// Number of tests of the run, done or not, if the manifest has it.
     pub fn tests(&self) -> Option<u64> {
         self.get(TESTS).and_then(Value::as_u64)
+    }
+
+    /// The schema of its store.
+    pub(crate) fn schema(&self) -> i64 {
+        if self.get(TRACE).is_some() { TRACED_SCHEMA_VERSION } else { SCHEMA_VERSION }
     }
 
     /// Keys and values, in order.
@@ -97,5 +108,8 @@ mod tests {
         let keys: Vec<_> = manifest.iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["format", "version", "origin", "title"]);
         assert_eq!(manifest.get("format"), Some(&json!({"name": "pcielab", "schema": 2})));
+        let mut traced = manifest;
+        traced.set(TRACE, 20_000.0);
+        assert_eq!(traced.get("format"), Some(&json!({"name": "pcielab", "schema": 3})));
     }
 }

@@ -166,6 +166,7 @@ mod tests {
             scalars: scalars.iter().map(scalar).collect(),
             distributions: vec![],
             series: vec![],
+            trace: vec![],
         }
     }
 

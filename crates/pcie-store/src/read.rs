@@ -14,7 +14,8 @@ use crate::manifest::Manifest;
 use crate::metrics::Kind;
 use crate::numbers::{Known, WrongNumber, wrong_number};
 use crate::record::{Distribution, Scalar, Series, Status, TestRecord};
-use crate::schema::OLDEST_SCHEMA_VERSION;
+use crate::schema::{OLDEST_SCHEMA_VERSION, TRACED_SCHEMA_VERSION};
+use pcie_trace::{Segment, Text};
 
 /// Everything in a store.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +134,10 @@ impl<'a> Reader<'a> {
         self.schema > OLDEST_SCHEMA_VERSION
     }
 
+    fn has_traces(&self) -> bool {
+        self.schema == TRACED_SCHEMA_VERSION
+    }
+
     /// Result of SQLite's own check, for a store without digests.
     fn complaint_of_sqlite(&self) -> Result<Option<String>> {
         if self.has_digests() {
@@ -192,7 +197,7 @@ impl<'a> Reader<'a> {
         // If a page is lost, SQLite may return the same row repeatedly.
         let ids = self.unless_damaged(ids)?.filter(|ids| ids.is_sorted_by(|one, next| one < next));
         let ids = ids.ok_or_else(unreadable)?;
-        let queries = Queries::prepare(&self.transaction, self.has_digests());
+        let queries = Queries::prepare(&self.transaction, self.has_digests(), self.has_traces());
         let mut queries = self.unless_damaged(queries)?.ok_or_else(unreadable)?;
         let mut tests = Vec::with_capacity(ids.len());
         let (mut first, mut known) = (None, Known::default());
@@ -234,16 +239,17 @@ impl<'a> Reader<'a> {
         if !damage.is_empty() {
             return Ok(());
         }
-        let read: [(_, usize); 3] = [
+        let read: [(_, usize); 4] = [
             ("scalar", tests.iter().map(|test| test.scalars.len()).sum()),
             ("distribution", tests.iter().flat_map(|test| &test.distributions).map(|of| of.bins.len()).sum()),
             ("series", tests.iter().flat_map(|test| &test.series).map(|of| of.values.len()).sum()),
+            ("trace", tests.iter().map(|test| test.trace.len()).sum()),
         ];
-        for (table, read) in read {
+        for (table, read) in &read[..if self.has_traces() { 4 } else { 3 }] {
             // Not count(*): SQLite checks the limit on work between rows, but not within it.
             let counted = format!("SELECT coalesce(sum(1), 0) FROM {table}");
             let rows = self.transaction.query_row(&counted, [], |row| row.get(0));
-            if self.unless_damaged::<i64>(rows)?.is_none_or(|rows| rows.cast_unsigned() != read as u64) {
+            if self.unless_damaged::<i64>(rows)?.is_none_or(|rows| rows.cast_unsigned() != *read as u64) {
                 damage.push(Damage::Strays(table));
             }
         }
@@ -267,10 +273,14 @@ struct Queries<'a> {
     scalars: Statement<'a>,
     bins: Statement<'a>,
     series: Statement<'a>,
+    /// None in a schema without traces.
+    trace: Option<Statement<'a>>,
 }
 
 impl<'a> Queries<'a> {
-    fn prepare(connection: &'a Connection, with_digest: bool) -> rusqlite::Result<Self> {
+    fn prepare(connection: &'a Connection, with_digest: bool, with_trace: bool) -> rusqlite::Result<Self> {
+        let trace = r#"SELECT "index", kind, lane, name, start_ps, end_ps, request, tag, address, bytes, value FROM trace
+            WHERE test = ?1 ORDER BY "index""#;
         let digest = if with_digest { "digest" } else { "NULL" };
         Ok(Self {
             test: connection.prepare(&format!(
@@ -285,6 +295,7 @@ impl<'a> Queries<'a> {
             series: connection.prepare(
                 r#"SELECT metric, "index", value FROM series WHERE test = ?1 ORDER BY metric, "index""#,
             )?,
+            trace: with_trace.then(|| connection.prepare(trace)).transpose()?,
         })
     }
 
@@ -321,8 +332,47 @@ impl<'a> Queries<'a> {
                 _ => return Err(rusqlite::Error::IntegralValueOutOfRange(1, index)),
             }
         }
+        if let Some(trace) = &mut self.trace {
+            let mut rows = trace.query([id])?;
+            while let Some(row) = rows.next()? {
+                let index: i64 = row.get(0)?;
+                if i64::try_from(test.trace.len()) != Ok(index) {
+                    return Err(rusqlite::Error::IntegralValueOutOfRange(1, index));
+                }
+                let segment = segment_of(row)?;
+                allowance.row(&[&segment.lane, &segment.name])?;
+                test.trace.push(segment);
+            }
+        }
         Ok((test, stored))
     }
+}
+
+/// A name: one that simulators know takes no memory.
+fn named(text: &str) -> Text {
+    let known = pcie_trace::lane::ALL.into_iter().chain(["MRd", "MWr", "CplD"]).find(|known| *known == text);
+    known.map_or_else(|| Text::Owned(text.to_owned()), Text::Borrowed)
+}
+
+fn segment_of(row: &Row) -> rusqlite::Result<Segment> {
+    let wrong = |column| rusqlite::Error::IntegralValueOutOfRange(column, -1);
+    let word = row.get_ref(1)?.as_str()?.to_owned();
+    let kind = pcie_trace::Kind::from_word(&word)
+        .ok_or_else(|| rusqlite::Error::InvalidColumnType(1, word, rusqlite::types::Type::Text))?;
+    let number =
+        |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned));
+    Ok(Segment {
+        kind,
+        lane: named(row.get_ref(2)?.as_str()?),
+        name: named(row.get_ref(3)?.as_str()?),
+        start_ps: u64::try_from(row.get::<_, i64>(4)?).map_err(|_| wrong(4))?,
+        end_ps: u64::try_from(row.get::<_, i64>(5)?).map_err(|_| wrong(5))?,
+        request: number(6)?,
+        tag: number(7)?.map(u32::try_from).transpose().map_err(|_| wrong(7))?,
+        address: number(8)?,
+        bytes: number(9)?,
+        value: row.get(10)?,
+    })
 }
 
 fn test_of(id: i64, row: &Row) -> rusqlite::Result<(TestRecord, Option<String>)> {
@@ -339,6 +389,7 @@ fn test_of(id: i64, row: &Row) -> rusqlite::Result<(TestRecord, Option<String>)>
         scalars: vec![],
         distributions: vec![],
         series: vec![],
+        trace: vec![],
     };
     Ok((test, row.get(5)?))
 }

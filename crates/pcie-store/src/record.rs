@@ -1,5 +1,6 @@
 //! One finished test: parameters, status and results.
 
+use pcie_trace::Segment;
 use serde::{Deserialize, Serialize};
 #[cfg(not(target_family = "wasm"))]
 use serde_json::{Map, Value};
@@ -103,6 +104,9 @@ pub struct TestRecord {
     /// Its series.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// Its trace, in the order of the starts; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trace: Vec<Segment>,
 }
 
 #[cfg(not(target_family = "wasm"))]

@@ -1,13 +1,16 @@
-//! Schema version 2, documented in `docs/reference/store.md`. Version 1, only read, lacks digests and
-//! `tests`.
+//! Schema versions 2 and 3, documented in `docs/reference/store.md`. Version 3 is version 2 with the table of traces:
+//! only a store with a trace has it. Version 1, only read, lacks digests and `tests`.
 
 use crate::error::shown;
 
 /// `PRAGMA application_id` of a store: "pclb".
 pub const APPLICATION_ID: i64 = 0x7063_6c62;
 
-/// `PRAGMA user_version` of a store: the version of its schema.
+/// `PRAGMA user_version` of a store without traces: the version of its schema.
 pub const SCHEMA_VERSION: i64 = 2;
+
+/// The same of a store with traces; the newest schema.
+pub const TRACED_SCHEMA_VERSION: i64 = 3;
 
 /// Oldest schema that can be read.
 pub const OLDEST_SCHEMA_VERSION: i64 = 1;
@@ -66,6 +69,23 @@ CREATE TABLE digest (
 ) STRICT;
 "#;
 
+/// The table that only schema 3 has.
+pub(crate) const TRACE: &str = r#"CREATE TABLE trace (
+    test INTEGER NOT NULL REFERENCES test (id) ON DELETE CASCADE,
+    "index" INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('tlp', 'phase', 'counter')),
+    lane TEXT NOT NULL,
+    name TEXT NOT NULL,
+    start_ps INTEGER NOT NULL CHECK (start_ps >= 0),
+    end_ps INTEGER NOT NULL CHECK (end_ps >= start_ps),
+    request INTEGER,
+    tag INTEGER,
+    address INTEGER,
+    bytes INTEGER,
+    value INTEGER,
+    PRIMARY KEY (test, "index")
+) STRICT, WITHOUT ROWID"#;
+
 /// `test` of schema 1.
 pub(crate) const TEST_1: &str = r#"CREATE TABLE test (
     id INTEGER PRIMARY KEY CHECK (id >= 0),
@@ -84,7 +104,9 @@ fn tables(schema: i64) -> impl Iterator<Item = (&'static str, &'static str)> {
     let statements = TABLES.split(';').map(str::trim).filter(|text| !text.is_empty());
     let named = statements.filter_map(|text| Some((text.split_whitespace().nth(2)?, text)));
     let oldest = schema == OLDEST_SCHEMA_VERSION;
+    let traced = (schema == TRACED_SCHEMA_VERSION).then_some(("trace", TRACE));
     named
+        .chain(traced)
         .filter(move |(name, _)| !oldest || *name != DIGEST)
         .map(move |(name, text)| (name, if oldest && name == "test" { TEST_1 } else { text }))
 }
@@ -142,6 +164,12 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(TABLES).unwrap();
         assert_eq!(wrong_entry(2, &entries(&connection)), None);
+        assert_eq!(wrong_entry(3, &entries(&connection)).as_deref(), Some("`trace` is missing"));
+        connection.execute_batch(TRACE).unwrap();
+        assert_eq!(wrong_entry(3, &entries(&connection)), None);
+        let untraced = Some("`trace` is a table that no store has");
+        assert_eq!(wrong_entry(2, &entries(&connection)).as_deref(), untraced);
+        connection.execute_batch("DROP TABLE trace").unwrap();
         let other_test = Some("`test` is another table than pcielab's");
         assert_eq!(wrong_entry(1, &entries(&connection)).as_deref(), other_test);
         connection.execute_batch(&format!("DROP TABLE digest; DROP TABLE test; {TEST_1}")).unwrap();

@@ -31,6 +31,7 @@ pub struct Store {
     path: PathBuf,
     /// Declared before `beside`, so that it is closed before the temporary folder is removed.
     connection: Connection,
+    schema: i64,
     beside: Option<Beside>,
     overwrite: bool,
 }
@@ -69,7 +70,8 @@ impl Store {
         let path = beside.target().path.clone();
         file::remove_logs(beside.target())?;
         beside.put_file_in_place(overwrite)?;
-        Self::begin(file::open(&path)?, &path)
+        let (connection, schema) = file::open(&path)?;
+        Self::begin(connection, schema, &path)
     }
 
     /// Creates a store that appears at `path` when it is closed, for results that are complete at once. With
@@ -78,7 +80,8 @@ impl Store {
     pub fn create_beside(path: impl AsRef<Path>, manifest: &Manifest, overwrite: bool) -> Result<Self> {
         let path = path.as_ref();
         let (beside, fresh) = prepared(path, manifest, overwrite)?;
-        let store = Self::begin(file::open(&fresh)?, path)?;
+        let (connection, schema) = file::open(&fresh)?;
+        let store = Self::begin(connection, schema, path)?;
         Ok(Self { beside: Some(beside), overwrite, ..store })
     }
 
@@ -118,13 +121,13 @@ impl Store {
     fn resumed(connection: Connection, path: &Path, contents: Contents) -> Result<Resumed> {
         let done = contents.tests.iter().filter(|test| test.status != Status::Interrupted);
         Ok(Resumed {
-            store: Self::begin(connection, path)?,
+            store: Self::begin(connection, contents.manifest.schema(), path)?,
             manifest: contents.manifest,
             finished: done.map(|test| test.id).collect(),
         })
     }
 
-    fn begin(mut connection: Connection, path: &Path) -> Result<Self> {
+    fn begin(mut connection: Connection, schema: i64, path: &Path) -> Result<Self> {
         file::unfold(&connection, path)?;
         // NORMAL loses nothing if the process is killed, only if the machine crashes. The first read takes
         // the lock by which other processes see that the store is in use. No checkpoint on close: it hides
@@ -137,7 +140,7 @@ impl Store {
                 )
             })
             .map_err(|source| file::failed(path, source))?;
-        Ok(Self { path: path.to_owned(), connection, beside: None, overwrite: false })
+        Ok(Self { path: path.to_owned(), connection, schema, beside: None, overwrite: false })
     }
 
     /// The path at which the store was created or opened.
@@ -164,6 +167,10 @@ impl Store {
 
     fn written(&mut self, test: &TestRecord) -> Result<()> {
         check(test)?;
+        if self.schema != crate::TRACED_SCHEMA_VERSION && !test.trace.is_empty() {
+            let found = "a trace".to_owned();
+            return Err(refused(test, "`trace`", found, "none, or `trace_ns` to the manifest"));
+        }
         let path = self.path.clone();
         let failed = |source| file::failed(&path, source);
         let transaction = self.connection.transaction().map_err(failed)?;
@@ -211,7 +218,7 @@ impl Store {
     /// [`Error::NotOnDisk`] if the disk fails: the log stays, and the run can be resumed. [`Error::Sqlite`]
     /// if writing fails, [`Error::Output`] if the store cannot move to its path.
     pub fn close(self) -> Result<()> {
-        let Self { path, mut connection, beside, overwrite } = self;
+        let Self { path, mut connection, beside, overwrite, .. } = self;
         if beside.is_some() {
             rows::count_tests(&mut connection).map_err(|source| file::failed(&path, source))?;
         }
@@ -251,9 +258,9 @@ fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside
 /// Recovers a store into one file that no other process has open, and reads its contents and damage.
 fn recovered(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
     pcie_output::remove_leftovers_beside(path);
-    let connection = file::open(path)?;
+    let (connection, schema) = file::open(path)?;
     file::fold(&connection, path)?;
-    let (contents, damage) = read::examine(&connection, path, crate::SCHEMA_VERSION)?;
+    let (contents, damage) = read::examine(&connection, path, schema)?;
     Ok((connection, contents, damage))
 }
 

@@ -251,9 +251,9 @@ def test_a_missing_store_names_the_files_alike(path: Path) -> None:
 
 def test_refuses_a_newer_schema(path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute("PRAGMA user_version = 4")
     connection.close()
-    with pytest.raises(InputError, match="schema 3, newer than 2"):
+    with pytest.raises(InputError, match="schema 4, newer than 3"):
         open_store(path)
 
 

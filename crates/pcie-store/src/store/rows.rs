@@ -7,13 +7,16 @@ use serde_json::Value;
 use crate::digest;
 use crate::manifest::{Manifest, TESTS};
 use crate::record::{Status, TestRecord};
-use crate::schema::{APPLICATION_ID, SCHEMA_VERSION, TABLES};
+use crate::schema::{APPLICATION_ID, TABLES, TRACE, TRACED_SCHEMA_VERSION};
 
 pub(super) fn write_schema(connection: &mut Connection, manifest: &Manifest) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    transaction.pragma_update(None, "user_version", manifest.schema())?;
     transaction.execute_batch(TABLES)?;
+    if manifest.schema() == TRACED_SCHEMA_VERSION {
+        transaction.execute_batch(TRACE)?;
+    }
     for (key, value) in manifest.iter() {
         transaction.execute("INSERT INTO manifest VALUES (?1, ?2)", [key, &value.to_string()])?;
     }
@@ -101,6 +104,27 @@ pub(super) fn insert(transaction: &Transaction, test: &TestRecord) -> rusqlite::
         for (index, value) in (0_i64..).zip(&series.values) {
             statement.execute(params![id, series.metric, index, value])?;
         }
+    }
+    if test.trace.is_empty() {
+        return Ok(());
+    }
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO trace VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?;
+    for (index, segment) in (0_i64..).zip(&test.trace) {
+        statement.execute(params![
+            id,
+            index,
+            segment.kind.as_str(),
+            segment.lane,
+            segment.name,
+            segment.start_ps.cast_signed(),
+            segment.end_ps.cast_signed(),
+            segment.request.map(u64::cast_signed),
+            segment.tag,
+            segment.address.map(u64::cast_signed),
+            segment.bytes.map(u64::cast_signed),
+            segment.value,
+        ])?;
     }
     Ok(())
 }

@@ -9,6 +9,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::{Distribution, Error, Manifest, Origin, Scalar, Series, Status, Store, TestRecord, read};
+use pcie_time::Picoseconds;
+use pcie_trace::{Recorder, Segment};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
@@ -45,7 +47,44 @@ pub(super) fn record(id: u64) -> TestRecord {
             bins: vec![(30, 5), (31, 2)],
         }],
         series: vec![Series { metric: "latency_ticks".to_owned(), values: vec![30.0, 31.0] }],
+        trace: vec![],
     }
+}
+
+fn segments() -> Vec<Segment> {
+    let mut recorder = Recorder::new(Picoseconds(1000));
+    recorder.phase("device", "read", (Picoseconds(3), Picoseconds(90)), 0, Some(7));
+    recorder.phase("an edge", "x", (Picoseconds(4), Picoseconds(900)), 1, None);
+    recorder.begins("tags in use", 0);
+    recorder.change("tags in use", Picoseconds(3), 1);
+    recorder.into_segments()
+}
+
+#[test]
+fn traces_are_kept_and_only_in_a_store_of_their_schema() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("traced.db");
+    let traced = TestRecord { trace: segments(), ..record(0) };
+    let mut plain = Store::create(folder.path().join("plain.db"), &manifest("plain"), false).unwrap();
+    let refused = plain.write_test(&traced).unwrap_err().to_string();
+    assert!(refused.contains("trace_ns"), "{refused}");
+    let mut of_traces = manifest("traced");
+    of_traces.set("trace_ns", 1.0);
+    let mut store = Store::create(&path, &of_traces, false).unwrap();
+    store.write_test(&traced).unwrap();
+    drop(store);
+    // A resumed run goes on with its schema.
+    let mut resumed = Store::open_for_resume(&path).unwrap();
+    assert_eq!(resumed.finished.len(), 1);
+    resumed.store.write_test(&TestRecord { id: 1, ..traced.clone() }).unwrap();
+    resumed.store.close().unwrap();
+    let contents = read(&path).unwrap();
+    assert_eq!(contents.tests, [traced.clone(), TestRecord { id: 1, ..traced }]);
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("UPDATE trace SET end_ps = end_ps + 1 WHERE request = 1")
+        .unwrap();
+    assert!(matches!(read(&path).unwrap_err(), Error::Damaged { .. }));
 }
 
 fn title(path: &Path) -> String {
@@ -256,7 +295,7 @@ fn refuses_files_that_are_no_store() {
 fn a_newer_schema_is_refused_and_named() {
     let (_folder, path) = folder();
     Store::create(&path, &manifest("t"), false).unwrap().close().unwrap();
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     let refused = Store::open_for_resume(&path).unwrap_err();
     assert!(matches!(refused, Error::NewerSchema { found: 3, known: 2, .. }));
     assert!(refused.to_string().contains("use the version that wrote it"));
