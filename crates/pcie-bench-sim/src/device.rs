@@ -9,6 +9,7 @@ use pcie_bench::{
 };
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State};
 use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use pcie_workload::Test;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -224,6 +225,18 @@ impl Device for SimulatedDevice {
         self.between_runs = between_runs;
         self.pools = pools;
         Ok(())
+    }
+
+    fn trace(&mut self, test: &Test, span: Picoseconds) -> Result<Vec<Segment>, DeviceError> {
+        let shared = &mut *self.shared.borrow_mut();
+        let test = supported(shared.machine(), test)?;
+        let list = shared.list(&test);
+        let Before { machine, key, state } = shared.before_test(&test);
+        let (state, mut never) = (state.clone(), || false);
+        if !test.operation.is_latency() {
+            return Ok(BandwidthRun::trace(machine, &test, &list, key, state, span, &mut never));
+        }
+        Ok(LatencyRun::new(machine, &test, &list, key, state, 0).trace(span, &mut never))
     }
 
     fn remarks(&mut self) -> Remarks {

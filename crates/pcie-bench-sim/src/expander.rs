@@ -1,12 +1,14 @@
 //! A memory expander as the runner's work: a test for each load of lines.
 
-use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker};
+use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker, described_trace};
 use pcie_model::Expander;
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_sim::TestKey;
 use pcie_sim::expander::{ExpanderOutcome, ExpanderRun, LineTraffic};
 use pcie_statistics::percentile;
 use pcie_store::{Distribution, Origin, Scalar, Status};
+use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,11 +24,12 @@ pub struct SimulatedExpander {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Shared {
     expander: Expander,
     tests: Vec<LineTraffic>,
     seed: u64,
+    trace: Option<Picoseconds>,
 }
 
 impl SimulatedExpander {
@@ -38,11 +41,19 @@ impl SimulatedExpander {
     /// # Errors
     /// Names the wrong value.
     pub fn new(expander: Expander, tests: Vec<LineTraffic>, seed: u64) -> Result<Self, Refusal> {
-        let shared = Shared { expander, tests, seed };
+        let shared = Shared { expander, tests, seed, trace: None };
         for position in 0..shared.tests.len() {
             shared.run(position)?;
         }
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The same with the trace of the first `span` of each test.
+    #[must_use]
+    pub fn with_trace(self, span: Option<Picoseconds>) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.trace = span;
+        Self { shared: Arc::new(shared) }
     }
 }
 
@@ -115,7 +126,7 @@ impl Work for SimulatedExpander {
     }
 
     fn manifest(&self) -> Map<String, Value> {
-        Map::new()
+        described_trace(self.shared.trace).into_iter().collect()
     }
 
     fn jobs_most(&self) -> usize {
@@ -123,12 +134,14 @@ impl Work for SimulatedExpander {
     }
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
-        Ok(Box::new(OpenExpander { shared: Arc::clone(&self.shared) }))
+        Ok(Box::new(OpenExpander { shared: Arc::clone(&self.shared), trace: Vec::new() }))
     }
 }
 
 struct OpenExpander {
     shared: Arc<Shared>,
+    /// The trace of the last test.
+    trace: Vec<Segment>,
 }
 
 impl Worker for OpenExpander {
@@ -138,12 +151,21 @@ impl Worker for OpenExpander {
 
     fn carry_out(&mut self, position: usize, stop: &Stop, _pulse: &Pulse) -> Result<Outcome, DeviceError> {
         let failed = |refusal: Refusal| DeviceError::Failed(refusal.to_string());
+        self.trace.clear();
+        if let Some(span) = self.shared.trace {
+            let run = self.shared.run(position).map_err(failed)?;
+            self.trace = run.trace(span, &mut || stop.is_requested());
+        }
         let run = self.shared.run(position).map_err(failed)?;
         match run.run(&mut || stop.is_requested()) {
             Ok(found) => self.shared.reduced(&self.shared.tests[position], &found).map_err(failed),
             Err(Unfinished::Refused(refusal)) => Err(failed(refusal)),
             Err(Unfinished::Stopped) => Ok(Outcome::interrupted(&Unfinished::Stopped.to_string())),
         }
+    }
+
+    fn take_trace(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.trace)
     }
 }
 

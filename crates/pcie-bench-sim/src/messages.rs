@@ -2,7 +2,7 @@
 
 use crate::host::host_facts;
 use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, MessageStart, Stop};
-use pcie_model::mmio::{Access, Corner, Instruction};
+use pcie_model::mmio::{Access, Corner, Instruction, Mmio};
 use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_refusal::Refusal;
 use pcie_sim::pio::{
@@ -12,6 +12,7 @@ use pcie_sim::pio::{
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
 use pcie_time::{Picoseconds, Stream};
+use pcie_trace::Segment;
 use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, StoreKind, Way};
 use serde_json::{Map, Value, json};
 
@@ -57,17 +58,23 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    fn by_stores(&self, plan: StorePlan) -> Result<MessageResult, DeviceError> {
-        let Self { machine, key, test, stop, .. } = *self;
+    /// The frames of each core.
+    fn frames(&self) -> Vec<Vec<Vec<u8>>> {
+        let Self { key, test, .. } = *self;
         let draws = key.draws(Stream::Payload);
         let mut index = 0;
-        let frames: Vec<Vec<_>> = (0..test.cores)
+        (0..test.cores)
             .map(|_| {
                 (0..test.messages)
                     .map(|_| frame(self.profile.header_bytes, &payload(draws, &mut index, test.size_bytes)))
                     .collect()
             })
-            .collect();
+            .collect()
+    }
+
+    fn by_stores(&self, plan: StorePlan) -> Result<MessageResult, DeviceError> {
+        let Self { machine, key, stop, .. } = *self;
+        let frames = self.frames();
         let run = StoresRun::new(machine, plan, key, frames.clone());
         let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
         let sent = frames.concat();
@@ -110,16 +117,46 @@ impl Sending<'_> {
         })
     }
 
+    /// The trace of the first `span`.
+    fn trace(&self, span: Picoseconds) -> Result<Vec<Segment>, DeviceError> {
+        let Self { machine, key, test, stop, .. } = *self;
+        let stopped = &mut || stop.is_requested();
+        if let Some(instruction) = instruction(test.way) {
+            let mmio = self.mmio()?;
+            let messages = u64::from(test.messages);
+            let alone = test.pace == MessagePace::Alone || instruction == Instruction::Doorbell;
+            let access = Access {
+                width_bytes: test.store_bytes,
+                cores: test.cores,
+                size_bytes: if alone { test.size_bytes } else { test.size_bytes * messages },
+                ..Access::of(instruction, test.size_bytes)
+            };
+            let values = mmio.values(Corner::Usual);
+            let traced = pcie_sim::mmio::trace(&mmio, &access, &values, span, stopped);
+            return traced.map_err(|refusal| DeviceError::NotSupported(refusal.to_string()));
+        }
+        Ok(match plan(test) {
+            Some(plan) if test.way == Way::Mux => self.mux(plan).trace(span, stopped),
+            Some(plan) => StoresRun::new(machine, plan, key, self.frames()).trace(span, stopped),
+            None => self.descriptors().trace(span, stopped),
+        })
+    }
+
+    fn mmio(&self) -> Result<Mmio, DeviceError> {
+        let found = self.profile.mmio(*self.machine.link());
+        let found = found.map_err(|refusal| DeviceError::NotSupported(refusal.to_string()))?;
+        found.ok_or_else(|| {
+            let name = &self.profile.name;
+            let reason = format!("way: profile {name} has no [loads]: give one that has, as skylake-2017");
+            DeviceError::NotSupported(reason)
+        })
+    }
+
     /// Accesses that are no messages: each alone, or one behind the other.
     fn by_access(&self, instruction: Instruction) -> Result<MessageResult, DeviceError> {
-        let Self { machine, profile, test, stop, .. } = *self;
+        let Self { test, stop, .. } = *self;
         let refused = |refusal: Refusal| DeviceError::NotSupported(refusal.to_string());
-        let link = *machine.link();
-        let Some(mmio) = profile.mmio(link).map_err(refused)? else {
-            let name = &profile.name;
-            let reason = format!("way: profile {name} has no [loads]: give one that has, as skylake-2017");
-            return Err(DeviceError::NotSupported(reason));
-        };
+        let mmio = self.mmio()?;
         let alone = test.pace == MessagePace::Alone || instruction == Instruction::Doorbell;
         let messages = u64::from(test.messages);
         let of_one = Access {
@@ -152,11 +189,15 @@ impl Sending<'_> {
         })
     }
 
-    fn by_descriptors(&self) -> Result<MessageResult, DeviceError> {
-        let Self { machine, key, test, stop, .. } = *self;
+    fn descriptors(&self) -> DescriptorsRun<'_> {
+        let Self { machine, key, test, .. } = *self;
         let frame_bytes = test.size_bytes + u64::from(self.profile.header_bytes);
         let cores = (test.cores, sharing(test));
-        let run = DescriptorsRun::new(machine, key, cores, test.messages, frame_bytes);
+        DescriptorsRun::new(machine, key, cores, test.messages, frame_bytes)
+    }
+
+    fn by_descriptors(&self) -> Result<MessageResult, DeviceError> {
+        let (stop, run) = (self.stop, self.descriptors());
         let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
         let messages = &outcome.messages;
         let after_doorbell = |at: fn(&DescriptorMessage) -> Picoseconds| {
@@ -199,9 +240,8 @@ impl Sending<'_> {
         })
     }
 
-    /// Connections whose messages go by stores or by descriptors.
-    fn by_mux(&self, plan: StorePlan) -> Result<MessageResult, DeviceError> {
-        let Self { machine, key, test, stop, .. } = *self;
+    fn mux(&self, plan: StorePlan) -> MuxRun<'_> {
+        let Self { machine, key, test, .. } = *self;
         let asked = test.connections.as_deref().unwrap_or_default();
         let plans = asked
             .iter()
@@ -211,7 +251,14 @@ impl Sending<'_> {
                 pace: pace(connection.pace),
             })
             .collect();
-        let run = MuxRun::new(machine, plan, key, u64::from(test.messages), plans);
+        MuxRun::new(machine, plan, key, u64::from(test.messages), plans)
+    }
+
+    /// Connections whose messages go by stores or by descriptors.
+    fn by_mux(&self, plan: StorePlan) -> Result<MessageResult, DeviceError> {
+        let Self { test, stop, .. } = *self;
+        let asked = test.connections.as_deref().unwrap_or_default();
+        let run = self.mux(plan);
         let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
         if outcome.changed > 0 {
             return Err(DeviceError::Failed("a message did not arrive as it was written".into()));
@@ -275,6 +322,13 @@ impl MessageDevice for MessageSystem {
             ("device".to_owned(), json!({"name": self.profile.name})),
             ("host".to_owned(), json!(host)),
         ])
+    }
+
+    fn trace(&mut self, start: MessageStart<'_>, span: Picoseconds) -> Result<Vec<Segment>, DeviceError> {
+        let MessageStart { position, test, stop, .. } = start;
+        let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
+        let key = TestKey { seed: self.seed, test: position };
+        Sending { profile: &self.profile, machine: &machine, key, test, stop }.trace(span)
     }
 
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {

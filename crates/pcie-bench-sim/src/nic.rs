@@ -1,6 +1,6 @@
 //! A NIC on the simulated machine as the runner's work: a test for each size of frames.
 
-use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker};
+use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker, described_trace};
 use pcie_model::{Ethernet, Interactions, Path};
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_sim::nic::{Direction, LinkBound, NicOutcome, NicSet, Traffic};
@@ -8,6 +8,8 @@ use pcie_sim::profile::{IommuMode, System};
 use pcie_sim::{Machine, TestKey};
 use pcie_statistics::percentile;
 use pcie_store::{Distribution, Origin, Scalar, Status};
+use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +20,13 @@ pub struct SimulatedNic {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Shared {
     machine: Machine,
     nic: Interactions,
     tests: Vec<Traffic>,
     seed: u64,
+    trace: Option<Picoseconds>,
 }
 
 impl SimulatedNic {
@@ -35,11 +38,19 @@ impl SimulatedNic {
     /// # Errors
     /// Names the wrong value.
     pub fn new(system: System, nic: Interactions, tests: Vec<Traffic>, seed: u64) -> Result<Self, Refusal> {
-        let shared = Shared { machine: Machine::new(system)?, nic, tests, seed };
+        let shared = Shared { machine: Machine::new(system)?, nic, tests, seed, trace: None };
         for position in 0..shared.tests.len() {
             shared.run(position)?;
         }
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The same with the trace of the first `span` of each test.
+    #[must_use]
+    pub fn with_trace(self, span: Option<Picoseconds>) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.trace = span;
+        Self { shared: Arc::new(shared) }
     }
 }
 
@@ -80,7 +91,7 @@ impl Work for SimulatedNic {
     }
 
     fn manifest(&self) -> Map<String, Value> {
-        Map::new()
+        described_trace(self.shared.trace).into_iter().collect()
     }
 
     fn jobs_most(&self) -> usize {
@@ -88,7 +99,7 @@ impl Work for SimulatedNic {
     }
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
-        Ok(Box::new(OpenNic { shared: Arc::clone(&self.shared) }))
+        Ok(Box::new(OpenNic { shared: Arc::clone(&self.shared), trace: Vec::new() }))
     }
 }
 
@@ -102,6 +113,8 @@ fn name_of(direction: Direction) -> &'static str {
 
 struct OpenNic {
     shared: Arc<Shared>,
+    /// The trace of the last test.
+    trace: Vec<Segment>,
 }
 
 impl Worker for OpenNic {
@@ -111,6 +124,11 @@ impl Worker for OpenNic {
 
     fn carry_out(&mut self, position: usize, stop: &Stop, _pulse: &Pulse) -> Result<Outcome, DeviceError> {
         let failed = |refusal: Refusal| DeviceError::Failed(refusal.to_string());
+        self.trace.clear();
+        if let Some(span) = self.shared.trace {
+            let run = self.shared.run(position).map_err(failed)?;
+            self.trace = run.trace(span, &mut || stop.is_requested()).map_err(failed)?;
+        }
         let run = self.shared.run(position).map_err(failed)?;
         let found = match run.run(&mut || stop.is_requested()) {
             Ok(found) => found,
@@ -131,6 +149,10 @@ impl Worker for OpenNic {
             outcome.scalars.push(about("", "bandwidth_of_all", "Gb/s", all));
         }
         Ok(outcome)
+    }
+
+    fn take_trace(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.trace)
     }
 }
 

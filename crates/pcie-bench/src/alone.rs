@@ -20,5 +20,5 @@ pub fn run_alone(work: &dyn Work, stop: &Stop) -> Result<TestRecord, RunError> {
     };
     let mut worker = work.open()?;
     let outcome = worker.carry_out(0, stop, &Pulse::default()).unwrap_or_else(Outcome::from);
-    Ok(outcome.record(0, test))
+    Ok(outcome.record(0, test, worker.take_trace()))
 }

@@ -7,9 +7,11 @@ use crate::outcome::{BandwidthGatherer, LatencyGatherer, Outcome};
 use crate::pulse::Pulse;
 use crate::sampling::Samples;
 use crate::stop::Stop;
-use crate::work::{Asked, Work, Worker};
+use crate::work::{Asked, Work, Worker, described_trace};
 use pcie_refusal::Refusal;
 use pcie_store::Origin;
+use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use pcie_workload::{CacheState, Operation, Suite, Test};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
@@ -24,6 +26,7 @@ pub struct Benchmarks {
     suite: Arc<Suite>,
     samples: Samples,
     seed: u64,
+    trace: Option<Picoseconds>,
     backend: Arc<dyn Backend>,
 }
 
@@ -39,7 +42,13 @@ impl Benchmarks {
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Refusal> {
         suite.validate()?;
-        Ok(Self { suite: Arc::new(suite), samples, seed, backend })
+        Ok(Self { suite: Arc::new(suite), samples, seed, trace: None, backend })
+    }
+
+    /// The same with the trace of the first `span` of each test.
+    #[must_use]
+    pub fn with_trace(self, span: Option<Picoseconds>) -> Self {
+        Self { trace: span, ..self }
     }
 }
 
@@ -69,6 +78,9 @@ impl Work for Benchmarks {
             ("options".to_owned(), json!({"samples": self.samples})),
             ("backend".to_owned(), backend),
         ])
+        .into_iter()
+        .chain(described_trace(self.trace))
+        .collect()
     }
 
     fn jobs_most(&self) -> usize {
@@ -85,6 +97,8 @@ impl Work for Benchmarks {
             suite: Arc::clone(&self.suite),
             samples: self.samples,
             seed: self.seed,
+            span: self.trace,
+            trace: Vec::new(),
             bench,
         }))
     }
@@ -114,6 +128,10 @@ struct OpenBench {
     suite: Arc<Suite>,
     samples: Samples,
     seed: u64,
+    /// The time of each test whose trace is kept.
+    span: Option<Picoseconds>,
+    /// The trace of the last test.
+    trace: Vec<Segment>,
     bench: Bench,
 }
 
@@ -141,13 +159,20 @@ impl Worker for OpenBench {
         let test = &suite.tests[position].parameters;
         can_chase(&*self.bench.device, test)?;
         self.prepare(position, test, stop, pulse)?;
+        self.trace.clear();
+        let trace = self.span.map(|span| self.bench.device.trace(test, span)).transpose();
         let outcome = self.measure(test, stop, pulse);
         if stop.is_requested() {
             return Ok(Outcome::interrupted("stopped before it was complete"));
         }
         let mut outcome = outcome?;
+        self.trace = trace?.unwrap_or_default();
         outcome.add_conditions(&self.conditions());
         Ok(outcome)
+    }
+
+    fn take_trace(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.trace)
     }
 
     fn is_stateful(&self) -> bool {

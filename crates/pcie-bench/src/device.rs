@@ -2,7 +2,8 @@
 
 use crate::facts::{Condition, DeviceFacts, Remarks};
 use crate::stop::Stop;
-use pcie_time::{Draws, Stream};
+use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_trace::Segment;
 use pcie_workload::{AddressList, Test};
 use std::ops::ControlFlow;
 use thiserror::Error;
@@ -45,6 +46,15 @@ pub trait Device {
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError>;
 
+    /// The trace of the first `span` of a test whose caches are prepared: TLPs, phases and counters. It changes neither the
+    /// device nor the host.
+    fn trace(&mut self, _test: &Test, _span: Picoseconds) -> Result<Vec<Segment>, DeviceError> {
+        let name = self.facts().name;
+        Err(DeviceError::NotSupported(format!(
+            "--trace: {name} has no trace: leave it out, or simulate a system"
+        )))
+    }
+
     /// Remarks on the last test, beside its numbers.
     fn remarks(&mut self) -> Remarks {
         Remarks::default()
@@ -86,6 +96,14 @@ macro_rules! forward_to_device {
 
         fn conditions(&mut self) -> Vec<$crate::Condition> {
             self.device.conditions()
+        }
+
+        fn trace(
+            &mut self,
+            test: &Test,
+            span: pcie_time::Picoseconds,
+        ) -> Result<Vec<pcie_trace::Segment>, DeviceError> {
+            self.device.trace(test, span)
         }
 
         fn remarks(&mut self) -> $crate::Remarks {

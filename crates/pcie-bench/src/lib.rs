@@ -47,4 +47,4 @@ pub use runner::{Options, Progress, run};
 pub use sampling::Samples;
 pub use stop::Stop;
 pub use tracer::Traced;
-pub use work::{Asked, Work, Worker};
+pub use work::{Asked, Work, Worker, described_trace};

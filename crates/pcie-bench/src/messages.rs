@@ -10,11 +10,13 @@ use crate::facts::Condition;
 use crate::outcome::Outcome;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
-use crate::work::{Asked, Work, Worker};
+use crate::work::{Asked, Work, Worker, described_trace};
 pub use connections::ConnectionResult;
 use pcie_refusal::Refusal;
 use pcie_statistics::percentile;
 use pcie_store::{Origin, Scalar, Status};
+use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use pcie_workload::{MessageSuite, MessageTest, MessageTestRecord, Way};
 use scalars::{about, mean};
 use serde_json::{Map, Value};
@@ -41,6 +43,15 @@ pub trait MessageDevice {
     /// # Errors
     /// The device lacks what the test needs, or failed.
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError>;
+
+    /// The trace of the first `span` of a test.
+    ///
+    /// # Errors
+    /// The device has no traces.
+    fn trace(&mut self, _start: MessageStart<'_>, _span: Picoseconds) -> Result<Vec<Segment>, DeviceError> {
+        let reason = "--trace: a real device has no trace: leave it out, or simulate a profile of messages";
+        Err(DeviceError::NotSupported(reason.to_owned()))
+    }
 
     /// Recovers from a failure, so that the next test can work.
     ///
@@ -99,6 +110,7 @@ pub struct Crossed {
 /// A suite of messages on a back end.
 pub struct Messages {
     suite: Arc<MessageSuite>,
+    trace: Option<Picoseconds>,
     backend: Arc<dyn Backend<Box<dyn MessageDevice>>>,
 }
 
@@ -112,7 +124,13 @@ impl Messages {
         backend: Arc<dyn Backend<Box<dyn MessageDevice>>>,
     ) -> Result<Self, Refusal> {
         suite.validate()?;
-        Ok(Self { suite: Arc::new(suite), backend })
+        Ok(Self { suite: Arc::new(suite), trace: None, backend })
+    }
+
+    /// The same with the trace of the first `span` of each test.
+    #[must_use]
+    pub fn with_trace(self, span: Option<Picoseconds>) -> Self {
+        Self { trace: span, ..self }
     }
 }
 
@@ -139,6 +157,9 @@ impl Work for Messages {
     fn manifest(&self) -> Map<String, Value> {
         let backend = described(self.backend.kind(), self.backend.options());
         Map::from_iter([("backend".to_owned(), backend)])
+            .into_iter()
+            .chain(described_trace(self.trace))
+            .collect()
     }
 
     fn jobs_most(&self) -> usize {
@@ -151,12 +172,16 @@ impl Work for Messages {
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
         let device = self.backend.open()?;
-        Ok(Box::new(OpenDevice { suite: Arc::clone(&self.suite), device }))
+        let (span, trace) = (self.trace, Vec::new());
+        Ok(Box::new(OpenDevice { suite: Arc::clone(&self.suite), span, trace, device }))
     }
 }
 
 struct OpenDevice {
     suite: Arc<MessageSuite>,
+    span: Option<Picoseconds>,
+    /// The trace of the last test.
+    trace: Vec<Segment>,
     device: Box<dyn MessageDevice>,
 }
 
@@ -175,13 +200,21 @@ impl Worker for OpenDevice {
 
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
         let test = &self.suite.tests[position].parameters;
-        let result = self.device.send(MessageStart { position: position as u64, test, stop, pulse });
+        let start = MessageStart { position: position as u64, test, stop, pulse };
+        self.trace.clear();
+        let trace = self.span.map(|span| self.device.trace(start, span)).transpose();
+        let result = self.device.send(start);
         if stop.is_requested() {
             return Ok(Outcome::interrupted("stopped before it was complete"));
         }
         let mut outcome = reduced(test, &result?)?;
+        self.trace = trace?.unwrap_or_default();
         outcome.add_conditions(&self.device.conditions());
         Ok(outcome)
+    }
+
+    fn take_trace(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.trace)
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {

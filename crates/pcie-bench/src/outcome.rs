@@ -8,6 +8,7 @@ use crate::sampling::{
 use crate::work::Asked;
 use pcie_statistics::{BatchMeans, Histogram};
 use pcie_store::{Distribution, Scalar, Series, Status, TestRecord};
+use pcie_trace::Segment;
 use pcie_workload::{Operation, Test};
 use std::ops::ControlFlow;
 
@@ -59,7 +60,7 @@ impl Outcome {
     }
 
     /// The record of the test at a position.
-    pub(crate) fn record(self, position: usize, test: &Asked) -> TestRecord {
+    pub(crate) fn record(self, position: usize, test: &Asked, trace: Vec<Segment>) -> TestRecord {
         TestRecord {
             id: position as u64,
             family: test.family.clone(),
@@ -70,6 +71,7 @@ impl Outcome {
             scalars: self.scalars,
             distributions: self.distributions,
             series: self.series,
+            trace,
         }
     }
 

@@ -8,6 +8,8 @@ use crate::outcome::Outcome;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
 use pcie_store::Origin;
+use pcie_time::Picoseconds;
+use pcie_trace::Segment;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -40,6 +42,12 @@ pub trait Work: Send + Sync {
 
     /// Opens a worker, in the thread of its job.
     fn open(&self) -> Result<Box<dyn Worker>, OpenError>;
+}
+
+/// The entry of the manifest for the time of each test whose trace is kept.
+#[must_use]
+pub fn described_trace(span: Option<Picoseconds>) -> Option<(String, Value)> {
+    span.map(|span| ("trace_ns".to_owned(), Value::from(span.as_ns())))
 }
 
 /// A test in the form of the store.
@@ -76,6 +84,11 @@ pub trait Worker {
     /// # Errors
     /// The device does not support the test, or failed.
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError>;
+
+    /// The trace of the last test, if the work asks for traces and the test was carried out.
+    fn take_trace(&mut self) -> Vec<Segment> {
+        Vec::new()
+    }
 
     /// Whether tests done elsewhere change state that must be replayed.
     fn is_stateful(&self) -> bool {

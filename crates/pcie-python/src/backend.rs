@@ -12,7 +12,7 @@ use pcie_refusal::Refusal;
 use pcie_rtl::Rtl;
 use pcie_sim::profile::System;
 use pcie_store::Origin;
-use pcie_time::{Draws, Stream};
+use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_vfio::{Address, E1000e, Fpga, Nvme, Pio};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
@@ -46,6 +46,15 @@ enum Takes {
     /// A memory expander.
     Lines(Box<pcie_model::Expander>),
     Flows(Experimenter),
+}
+
+/// How work is carried out, beside its tests.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) samples: Samples,
+    pub(crate) seed: u64,
+    /// The time of each test whose trace is kept.
+    pub(crate) trace: Option<Picoseconds>,
 }
 
 /// Properties of a back end.
@@ -86,29 +95,31 @@ impl Backend {
     }
 
     /// Work for the runner from what Python asks for.
-    pub(crate) fn work(&self, asked: &Asked<'_>, samples: Samples, seed: u64) -> Result<Arc<dyn Work>> {
+    pub(crate) fn work(&self, asked: &Asked<'_>, how: How) -> Result<Arc<dyn Work>> {
+        let How { samples, seed, trace } = how;
         Ok(match &self.inner {
             Takes::Transfers(inner) => {
                 let suite = match asked {
                     Asked::Suite(suite) => suite.transfers()?.clone(),
                     Asked::Json(json) | Asked::Made(json) => parse("suite", json)?,
                 };
-                Arc::new(Benchmarks::new(suite, samples, seed, Arc::clone(inner))?)
+                Arc::new(Benchmarks::new(suite, samples, seed, Arc::clone(inner))?.with_trace(trace))
             }
             Takes::Messages(inner) => {
                 let suite = match asked {
                     Asked::Suite(suite) => suite.messages()?,
                     Asked::Json(json) | Asked::Made(json) => parse("suite", json)?,
                 };
-                Arc::new(Messages::new(suite, Arc::clone(inner))?)
+                Arc::new(Messages::new(suite, Arc::clone(inner))?.with_trace(trace))
             }
             Takes::Frames(both) => {
                 let (system, nic) = (**both).clone();
-                Arc::new(SimulatedNic::new(system, nic, parse("tests", asked.json()?)?, seed)?)
+                let work = SimulatedNic::new(system, nic, parse("tests", asked.json()?)?, seed)?;
+                Arc::new(work.with_trace(trace))
             }
             Takes::Lines(expander) => {
                 let tests = parse("tests", asked.json()?)?;
-                Arc::new(SimulatedExpander::new((**expander).clone(), tests, seed)?)
+                Arc::new(SimulatedExpander::new((**expander).clone(), tests, seed)?.with_trace(trace))
             }
             Takes::Flows(experimenter) => Arc::new(experimenter.experiments(asked.json()?)?),
         })
@@ -228,7 +239,7 @@ impl Backend {
     /// Refuses work that the back end cannot carry out.
     #[pyo3(signature = (work, *, seed))]
     fn check(&self, work: Asked<'_>, seed: u64) -> Result<()> {
-        self.work(&work, Samples::Adaptive, seed).map(drop)
+        self.work(&work, How { samples: Samples::Adaptive, seed, trace: None }).map(drop)
     }
 
     #[getter]

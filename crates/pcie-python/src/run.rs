@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use pcie_bench::{Options, Progress, RunError, Samples, run, run_alone as alone};
 use pcie_store::Manifest;
+use pcie_time::Picoseconds;
 use pcie_workload::Test;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, How};
 use crate::error::Result;
 use crate::json::{fitting, parse, text, word};
 use crate::progress::{Signals, Watched};
@@ -27,6 +28,8 @@ pub(crate) fn check_test(parameters: &str) -> Result<()> {
 struct RunOptions {
     seed: u64,
     samples: Samples,
+    /// The time of each test whose trace is kept.
+    trace_ns: Option<f64>,
     #[serde(flatten)]
     whole: Options,
 }
@@ -44,7 +47,9 @@ pub(crate) fn run_work(
     progress: Py<PyAny>,
 ) -> Result<()> {
     let options: RunOptions = parse("options", options)?;
-    let carried = backend.get().work(&work, options.samples, options.seed)?;
+    let RunOptions { samples, seed, trace_ns, .. } = options;
+    let trace = trace_ns.map(Picoseconds::from_ns);
+    let carried = backend.get().work(&work, How { samples, seed, trace })?;
     drop(work);
     let manifest = Manifest::from_entries(parse("manifest", manifest)?)?;
     let mut watched = Watched::new();
@@ -70,7 +75,7 @@ pub(crate) fn run_alone(
     samples: &str,
     stop: Option<Bound<'_, Stop>>,
 ) -> Result<String> {
-    let work = backend.get().work(&work, word("samples", samples)?, seed)?;
+    let work = backend.get().work(&work, How { samples: word("samples", samples)?, seed, trace: None })?;
     let signals = Signals::new();
     let stop = stop.map_or_else(|| signals.stop(), |stop| stop.get().inner.clone());
     text(&signals.result(py.detach(|| alone(&*work, &stop)))?)

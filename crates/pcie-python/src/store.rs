@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pcie_store::{Contents, Damage, Kind, Manifest, Stop, Store, TestRecord};
+use pcie_capture::{Facts, Format, WriteOptions, Writer};
+use pcie_store::{Contents, Damage, Kind, Manifest, Origin, Stop, Store, TestRecord};
+use pcie_wire::Generation;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, refused};
 use crate::json::{of_any_length, text};
-use crate::progress::{Signals, listed};
+use crate::progress::{ITEMS_BETWEEN_LOOKS, Signals, listed};
 
 /// Writes a store, which appears at its path when it is closed. As a context manager it closes at the end,
 /// and leaves nothing after an exception.
@@ -159,6 +161,60 @@ impl StoreContents {
         listed(py, found.into_iter().flat_map(|found| found.values.iter().copied()))
     }
 
+    /// The trace of a test by its columns: kind, lane, name, start_ps, end_ps, request, tag, address, bytes, value.
+    fn trace<'py>(&self, py: Python<'py>, test: u64) -> Result<Vec<Bound<'py, PyList>>> {
+        let trace = self.test(test).map_or(&[][..], |test| &test.trace[..]);
+        let mut known: HashMap<&str, Bound<'py, PyString>> = HashMap::new();
+        let mut shared = |text| known.entry(text).or_insert_with(|| PyString::new(py, text)).clone();
+        Ok(vec![
+            listed(py, trace.iter().map(|segment| shared(segment.kind.as_str())))?,
+            listed(py, trace.iter().map(|segment| shared(&segment.lane)))?,
+            listed(py, trace.iter().map(|segment| shared(&segment.name)))?,
+            listed(py, trace.iter().map(|segment| segment.start_ps))?,
+            listed(py, trace.iter().map(|segment| segment.end_ps))?,
+            listed(py, trace.iter().map(|segment| segment.request))?,
+            listed(py, trace.iter().map(|segment| segment.tag))?,
+            listed(py, trace.iter().map(|segment| segment.address))?,
+            listed(py, trace.iter().map(|segment| segment.bytes))?,
+            listed(py, trace.iter().map(|segment| segment.value))?,
+        ])
+    }
+
+    /// The TLPs of a test's trace as a file of captures, and what its format cannot hold with its count.
+    fn capture<'py>(
+        &self,
+        py: Python<'py>,
+        test: u64,
+        form: &str,
+    ) -> Result<(Bound<'py, PyBytes>, Vec<(String, u64)>)> {
+        let trace = self.test(test).map_or(&[][..], |test| &test.trace[..]);
+        let ports = pcie_store::ports(trace);
+        let link = self.contents.manifest.get("system").map(|system| &system["link"]);
+        let number =
+            |key| link.and_then(|link| link[key].as_u64()).and_then(|number| u8::try_from(number).ok());
+        let facts = Facts {
+            format: "pcielab".into(),
+            ports: ports.clone(),
+            rate_tenths: number("generation").and_then(rate_tenths),
+            lanes: number("lanes"),
+            resolution_ps: Some(1),
+            simulated: Some(self.contents.manifest.origin()? == Origin::Simulated),
+            skipped: Vec::new(),
+        };
+        let format = Format::of_word(form)?;
+        let failed = |error: std::io::Error| refused(format!("the capture: {error}"));
+        let mut writer = Writer::new(format, &facts, &WriteOptions::default(), Vec::new())?;
+        for (number, event) in pcie_store::captured(trace, &ports).enumerate() {
+            if number.is_multiple_of(ITEMS_BETWEEN_LOOKS) {
+                py.check_signals()?;
+            }
+            writer.event(&event).map_err(failed)?;
+        }
+        let (written, content) = writer.finish().map_err(failed)?;
+        let left_out = written.left_out.into_iter().map(|(what, count)| (what.to_owned(), count)).collect();
+        Ok((PyBytes::new(py, &content), left_out))
+    }
+
     /// The attached texts, by name.
     fn attachments(&self) -> Vec<(String, String)> {
         self.contents.attachments.clone()
@@ -229,6 +285,12 @@ pub(crate) fn check_new_store(path: PathBuf, overwrite: bool) -> Result<()> {
 #[pyfunction]
 pub(crate) fn store_metrics() -> Result<String> {
     text(&Kind::ALL.map(|kind| (kind, pcie_store::metrics(kind))))
+}
+
+/// Transfer rate of a generation in tenths of GT/s.
+fn rate_tenths(generation: u8) -> Option<u16> {
+    let found = Generation::ALL.into_iter().find(|one| one.number() == u32::from(generation))?;
+    u16::try_from(found.megatransfers_per_second() / 100).ok()
 }
 
 fn json_of(manifest: &Manifest) -> String {

@@ -29,6 +29,14 @@ _OF_RUN = [
         callback=_if_given,
     ),
     option("engine", Engine | None, None, "Simulation engine; reference is slower and simpler [default: fast]."),
+    option(
+        "trace",
+        float | None,
+        None,
+        "Keep the trace of the first microseconds of each simulated test, e.g. 20us: TLPs, phases, counters; see "
+        "pcielab export perfetto.",
+        metavar="TIME",
+    ),
     option("jobs", int, 0, "Tests to run in parallel; 0 means one per core."),
     option("seed", int, 1, "Seed of the run's random numbers."),
     option("resume", bool, False, "Continue an existing store."),

@@ -25,6 +25,7 @@ _UNITS: dict[str, tuple[Any, str]] = {
     "--misses": ("number", ""),
     "--offered": ("rate", "Gb/s"),
     "--percentile": ("number", ""),
+    "--trace": ("time", "us"),
     "--watch": ("time", "s"),
 }
 """Options with decimals whose names do not end in a unit of time: what they hold, and their unit."""
@@ -65,6 +66,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "--numa": (0, 65_535),
     "--offset": (0, _U32),
     "--seed": (0, _U63),
+    "--trace": (1e-3, 1e4),
     "--warm-up-us": (0, 1e6),
 }
 """Least and most of options that do not declare them themselves, for the refusal of what is no number."""

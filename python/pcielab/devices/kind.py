@@ -13,7 +13,7 @@ from pcielab.library.profiles.read import parse_sets
 from pcielab.library.validation import checked
 from pcielab.work.options import RunOptions, Work, WorkKind
 
-Option: TypeAlias = Literal["profile", "set", "engine", "samples"]
+Option: TypeAlias = Literal["profile", "set", "engine", "samples", "trace"]
 """An option that only some work on some devices takes; every run takes the others."""
 OF_DEVICES: frozenset[Option] = frozenset({"profile", "set"})
 OF_TRANSFERS: frozenset[Option] = frozenset({"profile", "set", "samples"})
@@ -47,6 +47,7 @@ class Asked:
             "set": ", ".join(self.sets) or None,
             "engine": options.engine,
             "samples": options.samples,
+            "trace": None if options.trace is None else f"{options.trace:g}us",
         }
         return {option: value for option, value in every.items() if value is not None}
 

@@ -184,10 +184,10 @@ def _flows(asked: Asked, flows: "Flows") -> Carrier:
 
 
 TAKES: dict[WorkKind, Takes] = {
-    "transfers": Takes(_transfers, OF_TRANSFERS | {"engine"}),
-    "messages": Takes(_messages, OF_DEVICES),
-    "frames": Takes(_frames, OF_DEVICES),
-    "lines": Takes(_lines, OF_DEVICES),
+    "transfers": Takes(_transfers, OF_TRANSFERS | {"engine", "trace"}),
+    "messages": Takes(_messages, OF_DEVICES | {"trace"}),
+    "frames": Takes(_frames, OF_DEVICES | {"trace"}),
+    "lines": Takes(_lines, OF_DEVICES | {"trace"}),
     "flows": Takes(_flows, frozenset()),
 }
 

@@ -46,6 +46,11 @@ METRICS = (
     "samples",
 )
 """The metrics of the published suite, in display order; others follow in alphabetical order."""
+TRACE_COLUMNS = (
+    *("kind", "lane", "name", "start_ps", "end_ps"),
+    *("request", "tag", "address", "bytes", "value"),
+)
+"""The columns of a trace, in their order in the store."""
 _Test: TypeAlias = tuple[int, str, str, str, str, str | None]
 """Id, family, name, parameters as JSON, status, message."""
 _KEPT_LETTERS = 1 << 20
@@ -289,6 +294,38 @@ class Frames:
 
         values = pd.Series(self._contents.series(test_id, metric), dtype="float64")
         return pd.DataFrame({"index": range(len(values)), "value": values})
+
+    @property
+    def trace_ns(self) -> float | None:
+        """Time of each test whose trace the run keeps, ns; None without traces."""
+        span = self.manifest.get("trace_ns")
+        return float(span) if isinstance(span, int | float) else None
+
+    def trace_columns(self, test_id: int) -> dict[str, list[Any]]:
+        """The trace of a test by its columns, as `trace` has them, without pandas; empty lists without one."""
+        return dict(zip(TRACE_COLUMNS, self._contents.trace(test_id), strict=True))
+
+    def trace(self, test_id: int) -> "pd.DataFrame":
+        """The trace of a test, in the order of the starts; empty without one.
+
+        A row is a TLP on the link, a phase of a request in a part of the machine, or a counter's new value. Its
+        columns are kind (`tlp`, `phase`, `counter`), lane, name, start_ps and end_ps from the start of the test,
+        request (its number), tag, address, bytes, value (of a counter; of a completion, its Byte Count).
+        """
+        import pandas as pd
+
+        columns = self.trace_columns(test_id)
+        wide = {"request": "Int64", "tag": "Int64", "address": "UInt64", "bytes": "Int64", "value": "Int64"}
+        return pd.DataFrame(columns).astype(wide)
+
+    def capture(self, test_id: int, form: str = "raw") -> tuple[bytes, list[tuple[str, int]]]:
+        """The TLPs of a test's trace as the bytes of a capture, without data, and what its form cannot hold.
+
+        Args:
+            test_id: The test.
+            form: `raw` (pcap-ng), `cyrozap`, `list`, `text`, `ila-csv` or `vcd`.
+        """
+        return self._contents.capture(test_id, form)
 
     @cached_property
     def attachments(self) -> dict[str, str]:

@@ -11,6 +11,9 @@ WorkKind: TypeAlias = Literal["transfers", "messages", "frames", "lines", "flows
 Samples: TypeAlias = Literal["full", "adaptive"]
 Engine: TypeAlias = Literal["fast", "reference"]
 
+TRACE_LEAST_US, TRACE_MOST_US = 1e-3, 1e4
+"""Range of the time of a test whose trace is kept, microseconds."""
+
 ASKED_BY: dict[WorkKind, str] = {
     "transfers": "--test or a suite of transfers",
     "messages": "a suite of messages",
@@ -45,6 +48,8 @@ class RunOptions:
         samples: All transactions of transfers, or as many as the confidence interval needs. None: `adaptive`.
         engine: Engine that simulates bandwidths of transfers; the reference is slower and simpler, and gives the
             same numbers. None: `fast`.
+        trace: Microseconds of each test whose trace is kept: TLPs, phases in the parts of the machine, counters.
+            It changes no number. None: no trace.
         jobs: Tests to run in parallel; 0: as many as cores and device allow. It changes no number.
         resume: Continue an existing store.
         repeat_damaged: With `resume`, repeat tests whose numbers are damaged.
@@ -57,6 +62,7 @@ class RunOptions:
     seed: int = 1
     samples: Samples | None = None
     engine: Engine | None = None
+    trace: float | None = None
     jobs: int = 0
     resume: bool = False
     repeat_damaged: bool = False
@@ -64,6 +70,11 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.trace is not None and not TRACE_LEAST_US <= self.trace <= TRACE_MOST_US:
+            raise refusal(
+                "out-of-range",
+                f"--trace {self.trace:g}: give {TRACE_LEAST_US:g} to {TRACE_MOST_US:g} microseconds",
+            )
         if self.resume and self.overwrite:
             raise refusal(
                 "conflict", "--resume and --overwrite exclude each other: continue the run or start anew"
@@ -79,7 +90,8 @@ class RunOptions:
             only: Positions of the tests to carry out; None: all.
         """
         positions = None if only is None else sorted(only)
-        filled = {"samples": self.samples or "adaptive", "jobs": jobs, "only": positions}
+        trace_ns = None if self.trace is None else 1000 * self.trace
+        filled = {"samples": self.samples or "adaptive", "jobs": jobs, "only": positions, "trace_ns": trace_ns}
         return json.dumps({**asdict(self), **filled})
 
 

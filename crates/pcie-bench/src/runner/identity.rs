@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Manifest keys that must be the same for a run to resume.
-const IDENTITY: [&str; 12] = [
+const IDENTITY: [&str; 13] = [
     "version",
     "origin",
     "suite",
@@ -16,6 +16,7 @@ const IDENTITY: [&str; 12] = [
     "system",
     "messages",
     "seed",
+    "trace_ns",
     "options",
     "backend",
     "source",

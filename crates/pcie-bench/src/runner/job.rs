@@ -107,7 +107,8 @@ impl Job {
             _ => None,
         };
         let outcome = result.unwrap_or_else(Outcome::from);
-        results.send(Entry::Test { position, outcome }).ok()?;
+        let trace = worker.take_trace();
+        results.send(Entry::Test { position, outcome, trace }).ok()?;
         if let Some(reason) = lost {
             self.events.send(Event::Lost { position: Some(position), reason }).ok()?;
             return None;

@@ -6,6 +6,7 @@ use crate::outcome::Outcome;
 use crate::stop::Stop;
 use crate::work::Asked;
 use pcie_store::Store;
+use pcie_trace::Segment;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -17,7 +18,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// An entry for the store.
 pub(super) enum Entry {
     /// The outcome of a test.
-    Test { position: usize, outcome: Outcome },
+    Test { position: usize, outcome: Outcome, trace: Vec<Segment> },
     /// The conditions at the end of the run.
     After(Vec<Condition>),
 }
@@ -78,9 +79,9 @@ impl Recorder {
     fn write(&mut self, entry: Entry) -> Result<(), pcie_store::Error> {
         match entry {
             Entry::After(conditions) => self.store.set_manifest("conditions_after", &json!(conditions)),
-            Entry::Test { position, outcome } => {
+            Entry::Test { position, outcome, trace } => {
                 let status = outcome.status;
-                self.store.write_test(&outcome.record(position, &self.tests[position]))?;
+                self.store.write_test(&outcome.record(position, &self.tests[position], trace))?;
                 let _ = self.events.send(Event::Stored { position, status });
                 Ok(())
             }
