@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from pcielab.errors import refusal
+from pcielab.kinds.lanes import trace_of, traced_tests
 from pcielab.store import Store
 
 Event: TypeAlias = dict[str, Any]
@@ -63,7 +64,35 @@ def events_of_tests(
 
 def _named(record: Mapping[str, Any]) -> str:
     """A test with the parameters that people look for."""
-    parameters = record["parameters"]
+    return _test_named({**record["parameters"], "family": record["family"], "name": record["name"]})
+
+
+def _test_named(parameters: Mapping[str, Any]) -> str:
+    """The same of a row of a store's tests."""
     size = parameters.get("size_bytes", parameters.get("frame_bytes"))
     more = [parameters.get(key) for key in ("cache", "way", "direction") if parameters.get(key)]
-    return ", ".join([f"{record['family']}: {record['name']}", f"{size} B", *map(str, more)])
+    sized = [f"{size} B"] if size is not None else []
+    return ", ".join([f"{parameters['family']}: {parameters['name']}", *sized, *map(str, more)])
+
+
+def events_of_traces(store: Store) -> list[Event]:
+    """The events of every traced test: its lanes as tracks, its counters.
+
+    Raises:
+        InputError: The run has no trace.
+    """
+    threads, events = count(1), list[Event]()
+    for test in traced_tests(store):
+        process = test["id"]
+        events.append(named_process(process, _test_named(test)))
+        found = trace_of(store, process)
+        for lane in found.lanes:
+            track = Track(process, next(threads))
+            events.append(track.named(lane.name))
+            events += [track.slice(one.name, one.start_ns, one.end_ns, one.details) for one in lane.slices]
+        events += [
+            {"ph": "C", "pid": process, "name": counter.name, "ts": at_ns / 1e3, "args": {"value": value}}
+            for counter in found.counters
+            for at_ns, value in counter.values
+        ]
+    return events

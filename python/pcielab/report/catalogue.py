@@ -12,6 +12,8 @@ from pcielab.charts.frame import Figure, claims_of
 from pcielab.charts.run import Run, all_runs
 from pcielab.charts.selection import MissingDataError
 from pcielab.kinds.rooms import Entry, room
+from pcielab.report.figures.waterfall import waterfall_of
+from pcielab.store import Store
 from pcielab.store.kinds import KINDS
 
 
@@ -44,6 +46,20 @@ def entries(runs: Sequence[Run], measured: Run | None = None) -> Iterator[Entry]
         yield from of_kind.entries
     for of_kind in figures:
         yield from of_kind.own(runs)
+    traced = next((run.store for run in runs if run.store.trace_ns is not None), None)
+    if traced is not None:
+        yield _trace_entry(traced)
+
+
+def _trace_entry(store: Store) -> Entry:
+    """The waterfall of a traced run, and how to look at the whole trace."""
+    name = store.path.name
+    about = (
+        "The first requests of the trace, a lane for each part of the machine. To see all of it, run pcielab "
+        f"export perfetto {name} -o trace.pftrace and open the file at ui.perfetto.dev: it stays in your browser. "
+        f"pcielab export svg {name} --test N -o trace.svg draws another test."
+    )
+    return Entry("waterfall", "Trace", about, lambda of_report, _measured: waterfall_of(of_report))
 
 
 def draw_all(runs: Sequence[Run], measured: Run | None) -> tuple[list[Drawn], list[LeftOut]]:

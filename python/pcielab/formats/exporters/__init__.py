@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import refusal
-from pcielab.formats.exporters import netfpga, pcie_bench
-from pcielab.formats.exporters.exporter import CSV, JSON, PARQUET, PERFETTO, REQUESTS, Exporter
+from pcielab.formats.exporters import netfpga, pcie_bench, perfetto
+from pcielab.formats.exporters.exporter import CSV, JSON, PARQUET, REQUESTS, TRACE, Exporter
 from pcielab.store import Store
 
 EXPORTERS = {
@@ -20,7 +20,8 @@ EXPORTERS = {
         JSON,
         netfpga.EXPORTER,
         REQUESTS,
-        PERFETTO,
+        TRACE,
+        perfetto.EXPORTER,
     )
 }
 

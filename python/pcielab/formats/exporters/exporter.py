@@ -1,4 +1,4 @@
-"""The type of exporters, and those that write one file: JSON, tables, trace events."""
+"""The type of exporters, and those that write one file: JSON and tables."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pcielab.errors import refusal
 from pcielab.formats.spreadsheet import guarded_frame
-from pcielab.kinds.rooms import room_of
 from pcielab.outputs import check_file, write_file
 from pcielab.store import Store
 from pcielab.wording import shown
@@ -94,30 +93,28 @@ def _write_requests(store: Store, output: Path, *, overwrite: bool) -> None:
     write_file(output, content, overwrite=overwrite)
 
 
+def _write_trace(store: Store, output: Path, *, overwrite: bool) -> None:
+    import pandas as pd
+
+    from pcielab.kinds.lanes import traced_tests
+
+    tests = traced_tests(store)
+    check_file(output, overwrite=overwrite)
+    of_tests = [store.trace(test["id"]).assign(id=test["id"], test=test["name"]) for test in tests]
+    table = pd.concat(of_tests, ignore_index=True)
+    table = table[["id", "test", *table.columns[:-2]]]
+    table.insert(0, "origin", store.origin)
+    content = table.to_parquet(index=False) if output.suffix == ".parquet" else _csv(table)
+    write_file(output, content, overwrite=overwrite)
+
+
 CSV = Exporter("csv", "Write one CSV table, a row per test.", _write_csv)
 PARQUET = Exporter("parquet", "Write one Parquet table, a row per test.", _write_parquet)
 REQUESTS = Exporter(
     "requests", "Write every request of a traced run of flows, as Parquet or *.csv.", _write_requests
 )
-
-
-def _write_perfetto(store: Store, output: Path, *, overwrite: bool) -> list[str]:
-    """Trace events: stores of devices have no time stamps, so the kind of the run says what its times are."""
-    store.require_speed("a trace")
-    check_file(output, overwrite=overwrite)
-    of_kind = room_of(store).events
-    events, warnings = of_kind.of(store)
-    content = {
-        "traceEvents": events,
-        "displayTimeUnit": "ns",
-        "otherData": {"title": store.title, "origin": store.origin, "times": of_kind.times},
-    }
-    write_file(output, json.dumps(content, allow_nan=False, separators=(",", ":")).encode(), overwrite=overwrite)
-    return warnings
-
-
-PERFETTO = Exporter(
-    "perfetto",
-    "Write requests, transfers or steps as trace events, for ui.perfetto.dev; of a fabric, of a traced run.",
-    _write_perfetto,
+TRACE = Exporter(
+    "trace",
+    "Write every TLP, phase and counter of a run with --trace, as CSV or *.parquet.",
+    _write_trace,
 )
