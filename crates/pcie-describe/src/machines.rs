@@ -2,6 +2,8 @@
 //!
 //! Names may be ranges, and each name of a range gets the same keys. What a file does not say is unknown.
 
+mod as_fabric;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

@@ -18,11 +18,13 @@ mod outcome;
 mod rate;
 mod slots;
 mod span;
+mod stepped;
 pub(crate) mod traffic;
 
 pub use load::Options;
 pub use network::Discipline;
 pub use outcome::{FlowOutcome, Outcome, Phases, Served};
+pub use stepped::{Class, Memory, Step, Stepped};
 pub use traffic::{Arrivals, Primitive, Traffic};
 
 use pcie_refusal::{Refusal, Unfinished};

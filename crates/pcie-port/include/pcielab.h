@@ -20,7 +20,12 @@
  Version of this interface: major times 1000 plus minor. Within a major version functions, structures and
  codes are only added.
  */
-#define PCIELAB_VERSION 1001
+#define PCIELAB_VERSION 1002
+
+/*
+ Most bytes of a read request (PCIe Base Specification).
+ */
+#define READ_MOST 4096
 
 /*
  What functions return. Values below 0 are errors, after which nothing has changed.
@@ -39,7 +44,7 @@ typedef enum pcielab_code {
    */
   PCIELAB_CODE_NULL = -1,
   /*
-   The system, or an option, is wrong.
+   The system, the machine's description, or an option is wrong.
    */
   PCIELAB_CODE_SYSTEM = -2,
   /*
@@ -55,7 +60,7 @@ typedef enum pcielab_code {
    */
   PCIELAB_CODE_CROSSES_PAGE = -5,
   /*
-   An address or offset is outside the host buffer.
+   An address or offset is outside the host buffer, or the memories and BARs of a machine.
    */
   PCIELAB_CODE_OUTSIDE = -6,
   /*
@@ -110,6 +115,18 @@ typedef enum pcielab_code {
    The outcome is unknown, or not data for a TLP that is no read.
    */
   PCIELAB_CODE_OUTCOME = -19,
+  /*
+   No host or device of the machine has the number.
+   */
+  PCIELAB_CODE_NODE = -20,
+  /*
+   No PCIe link leads from the sender to the address.
+   */
+  PCIELAB_CODE_ROUTE = -21,
+  /*
+   The read is not one that the device has to answer.
+   */
+  PCIELAB_CODE_REQUEST = -22,
 } pcielab_code;
 
 /*
@@ -199,6 +216,60 @@ typedef enum pcielab_outcome {
    */
   PCIELAB_OUTCOME_LOST = 4,
 } pcielab_outcome;
+
+/*
+ Kinds of event of a machine.
+ */
+typedef enum pcielab_machine_event_kind {
+  /*
+   A completion is at the node that reads.
+   */
+  PCIELAB_MACHINE_EVENT_KIND_COMPLETION = 0,
+  /*
+   TLPs have left the node's port: credits are back.
+   */
+  PCIELAB_MACHINE_EVENT_KIND_CREDITS = 1,
+  /*
+   An interrupt or message is at a host, behind the writes of its device before it.
+   */
+  PCIELAB_MACHINE_EVENT_KIND_MESSAGE = 2,
+  /*
+   A read is at a device that the caller stands for: answer it with pcielab_machine_complete.
+   */
+  PCIELAB_MACHINE_EVENT_KIND_READ = 3,
+  /*
+   A write is in memory; at a device that the caller stands for, it has arrived.
+   */
+  PCIELAB_MACHINE_EVENT_KIND_WRITE = 4,
+  /*
+   A transfer is done: its last byte is where it belongs.
+   */
+  PCIELAB_MACHINE_EVENT_KIND_DONE = 5,
+} pcielab_machine_event_kind;
+
+/*
+ Which TLPs have queues and credits of their own at each port of a machine.
+ */
+typedef enum pcielab_discipline {
+  /*
+   Those to each destination, as `pcielab fabric simulate` has it.
+   */
+  PCIELAB_DISCIPLINE_PER_DESTINATION = 0,
+  /*
+   Those of each sender.
+   */
+  PCIELAB_DISCIPLINE_PER_FLOW = 1,
+  /*
+   None: a TLP that waits blocks those behind it, as in a switch without virtual channels.
+   */
+  PCIELAB_DISCIPLINE_FIFO = 2,
+} pcielab_discipline;
+
+/*
+ Several devices, with the links, switches and hosts between them. Use it from one thread at a time; different
+ machines may be used at once.
+ */
+typedef struct pcielab_machine pcielab_machine;
 
 /*
  A host with its link to one device. Use it from one thread at a time; different ports may be used at once.
@@ -381,6 +452,142 @@ typedef struct pcielab_occupancy {
   uint32_t non_posted_headers;
 } pcielab_occupancy;
 
+/*
+ Options of a machine. Zero all of it, then set what matters.
+ */
+typedef struct pcielab_machine_options {
+  /*
+   A PcielabDiscipline.
+   */
+  uint32_t discipline;
+  /*
+   Most bytes of a read request; 0: MPS, as `pcielab fabric simulate` cuts transfers.
+   */
+  uint32_t mrrs_bytes;
+  /*
+   0.
+   */
+  uint64_t reserved;
+} pcielab_machine_options;
+
+/*
+ Limits of a host or device of a machine, and its addresses.
+ */
+typedef struct pcielab_machine_limits {
+  /*
+   First bus address of a host's memory or a device's largest BAR.
+   */
+  uint64_t address;
+  /*
+   Its bytes; 0 of a device without a BAR.
+   */
+  uint64_t bytes;
+  /*
+   Most bytes of a write.
+   */
+  uint32_t mps_bytes;
+  /*
+   Most bytes of a read.
+   */
+  uint32_t mrrs_bytes;
+} pcielab_machine_limits;
+
+/*
+ An event of a machine. Fields that its kind does not have are 0.
+ */
+typedef struct pcielab_machine_event {
+  /*
+   When it happens.
+   */
+  uint64_t at_ps;
+  /*
+   Bus address of its first byte.
+   */
+  uint64_t address;
+  /*
+   Number of a read that waits for its answer, or of a transfer that is done.
+   */
+  uint64_t number;
+  /*
+   A PcielabMachineEventKind.
+   */
+  uint32_t kind;
+  /*
+   The host or device to which it happens.
+   */
+  uint32_t node;
+  /*
+   Who has sent the TLP.
+   */
+  uint32_t from;
+  /*
+   Bytes of its data, or that a read asks for.
+   */
+  uint32_t length;
+  /*
+   Byte Count of a completion: the bytes of its request from here on.
+   */
+  uint32_t byte_count;
+  /*
+   A PcielabOutcome: what a completion brings.
+   */
+  uint32_t outcome;
+  /*
+   Header credits for writes and messages.
+   */
+  uint32_t posted_headers;
+  /*
+   Data credits for writes, 16 bytes each.
+   */
+  uint32_t posted_data;
+  /*
+   Header credits for reads.
+   */
+  uint32_t non_posted_headers;
+  /*
+   Tag of the TLP.
+   */
+  uint16_t tag;
+  /*
+   Lower Address of a completion.
+   */
+  uint8_t lower_address;
+  /*
+   Whether a completion is the last one of its request, whose tag is free again.
+   */
+  uint8_t last;
+  /*
+   Whether a write belongs to a transfer, so that it has no tag.
+   */
+  uint32_t of_transfer;
+} pcielab_machine_event;
+
+/*
+ How much a host or device of a machine has in use.
+ */
+typedef struct pcielab_machine_room {
+  /*
+   Transfers that are not done.
+   */
+  uint64_t transfers;
+  /*
+   Reads in flight, those of transfers included.
+   */
+  uint32_t reads;
+  /*
+   Header credits for writes and messages that it has left.
+   */
+  uint32_t posted_headers;
+  /*
+   Data credits for writes that it has left, 16 bytes each.
+   */
+  uint32_t posted_data;
+  /*
+   Header credits for reads that it has left.
+   */
+  uint32_t non_posted_headers;
+} pcielab_machine_room;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -529,6 +736,192 @@ int pcielab_port_occupancy(const struct pcielab_port *port, struct pcielab_occup
  What a code means, and what to do. The text is static; unknown codes have one, too.
  */
 const char *pcielab_code_text(int code);
+
+/*
+ Opens a machine, with nothing on its way, at time 0.
+
+ `description` is the TOML of a fabric or of a machine (`kind = "machine"`), or the JSON of a fabric with every key;
+ `description_bytes` is its length without a final zero. Presets of hosts and devices are those that pcielab ships.
+ `options` may be null. Both are only read during the call. On success `*machine` is the machine, which the caller
+ gives to pcielab_machine_free; otherwise it is null, and `text`, unless null, holds what is wrong in up to
+ `text_bytes` bytes with a final zero.
+
+ # Safety
+ `description` has `description_bytes` bytes, `text` has room for `text_bytes`, and the other pointers are null or valid.
+ */
+int pcielab_machine_open(const char *description,
+                         uintptr_t description_bytes,
+                         const struct pcielab_machine_options *options,
+                         struct pcielab_machine **machine,
+                         char *text,
+                         uintptr_t text_bytes);
+
+/*
+ Frees a machine; null does nothing.
+
+ # Safety
+ `machine` is null or from pcielab_machine_open, and is not used afterwards.
+ */
+void pcielab_machine_free(struct pcielab_machine *machine);
+
+/*
+ Finds the number of a host or device by the name that the description gives it, which ends with a zero. `text`,
+ unless null, holds what is wrong, as in pcielab_machine_open.
+
+ # Safety
+ `name` is null or ends with a zero, `text` has room for `text_bytes`, and the other pointers are null or valid.
+ */
+int pcielab_machine_node(struct pcielab_machine *machine,
+                         const char *name,
+                         uint32_t *node,
+                         char *text,
+                         uintptr_t text_bytes);
+
+/*
+ Lets the caller stand for a device. Reads of its BARs become events, which pcielab_machine_complete answers, and so
+ do writes, as soon as they arrive. Other devices answer from the memories of the description. `bar_bytes`, unless 0,
+ gives a BAR to a device whose description has none. `text`, unless null, holds what is wrong, as in
+ pcielab_machine_open.
+
+ # Safety
+ `machine` is null or valid, and `text` has room for `text_bytes`.
+ */
+int pcielab_machine_attach(struct pcielab_machine *machine,
+                           uint32_t node,
+                           uint64_t bar_bytes,
+                           char *text,
+                           uintptr_t text_bytes);
+
+/*
+ Reads the limits of a host or device, and the addresses of its memory or largest BAR.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_limits(struct pcielab_machine *machine,
+                           uint32_t node,
+                           struct pcielab_machine_limits *limits);
+
+/*
+ Whether a tag and credits are free for a TLP of a node: 1, or 0 if it has to wait for an event first.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_has_room(struct pcielab_machine *machine,
+                             uint32_t node,
+                             const struct pcielab_tlp *tlp);
+
+/*
+ Sends a TLP of a host or device that is complete at `ready_ps`, the present time or later. Its address decides who
+ gets it: a host's memory, or a device's BAR. A TLP that is refused changes nothing.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_submit(struct pcielab_machine *machine,
+                           uint32_t node,
+                           const struct pcielab_tlp *tlp,
+                           uint64_t ready_ps);
+
+/*
+ Queues a transfer of any size within one memory: the machine cuts it into TLPs and sends them when tags and credits
+ are free. `kind` is PCIELAB_KIND_READ or PCIELAB_KIND_WRITE. `number`, unless null, is the transfer's, which the
+ event PCIELAB_MACHINE_EVENT_KIND_DONE has. Transfers of a node begin in the order of calls.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_transfer(struct pcielab_machine *machine,
+                             uint32_t node,
+                             uint32_t kind,
+                             uint64_t address,
+                             uint64_t bytes,
+                             uint64_t ready_ps,
+                             uint64_t *number);
+
+/*
+ Answers a read of a device that the caller stands for with its next `length` bytes, which the device has at
+ `ready_ps`. A read may be answered in several calls. `outcome` is a PcielabOutcome; Unsupported, Aborted and Lost
+ answer all of the rest, and have no bytes: give 0.
+
+ # Safety
+ `machine` is null or valid.
+ */
+int pcielab_machine_complete(struct pcielab_machine *machine,
+                             uint32_t node,
+                             uint64_t request,
+                             uint32_t length,
+                             uint64_t ready_ps,
+                             uint32_t outcome);
+
+/*
+ Gives up a read of a TLP, as a device does after its completion timeout: its tag is free, and completions that still
+ come are no events.
+
+ # Safety
+ `machine` is null or valid.
+ */
+int pcielab_machine_give_up(struct pcielab_machine *machine,
+                            uint32_t node,
+                            uint16_t tag);
+
+/*
+ Moves time on to the next event, at most to `until_ps`, and takes it. Returns PCIELAB_CODE_NOTHING if there is none:
+ time is then `until_ps`. With UINT64_MAX it waits for any event; if nothing is on its way, time stays.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_wait(struct pcielab_machine *machine,
+                         uint64_t until_ps,
+                         struct pcielab_machine_event *event);
+
+/*
+ Moves time on to `to_ps`; an earlier time changes nothing. TLPs that are sent later must be ready at `to_ps` at the
+ earliest.
+
+ # Safety
+ `machine` is null or valid.
+ */
+int pcielab_machine_advance(struct pcielab_machine *machine,
+                            uint64_t to_ps);
+
+/*
+ Takes the next event up to the present time, in the order of time. Returns PCIELAB_CODE_NOTHING if there is none.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_take(struct pcielab_machine *machine,
+                         struct pcielab_machine_event *event);
+
+/*
+ Time before which there is no event without further TLPs; UINT64_MAX if nothing is on its way or `machine` is null.
+ Advancing to it makes progress, but may bring no event yet.
+
+ # Safety
+ `machine` is null or valid.
+ */
+uint64_t pcielab_machine_next(struct pcielab_machine *machine);
+
+/*
+ The present time; UINT64_MAX if `machine` is null.
+
+ # Safety
+ `machine` is null or valid.
+ */
+uint64_t pcielab_machine_now(const struct pcielab_machine *machine);
+
+/*
+ Looks at how much of a node's tags and credits is in use.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_machine_room(struct pcielab_machine *machine,
+                         uint32_t node,
+                         struct pcielab_machine_room *room);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -7,12 +7,19 @@
 mod code;
 mod guard;
 mod layout;
+mod machine;
+mod machine_layout;
 mod made;
 
 pub use code::{Code, pcielab_code_text};
 pub use layout::{
     PcielabEvent, PcielabEventKind, PcielabKind, PcielabLimits, PcielabOccupancy, PcielabOutcome,
     PcielabSent, PcielabTlp,
+};
+pub use machine::*;
+pub use machine_layout::{
+    PcielabDiscipline, PcielabMachineEvent, PcielabMachineEventKind, PcielabMachineLimits,
+    PcielabMachineOptions, PcielabMachineRoom,
 };
 pub use made::{PcielabCache, PcielabOptions};
 
@@ -26,7 +33,7 @@ use std::ptr::null_mut;
 
 /// Version of this interface: major times 1000 plus minor. Within a major version functions, structures and
 /// codes are only added.
-pub const PCIELAB_VERSION: u32 = 1001;
+pub const PCIELAB_VERSION: u32 = 1002;
 
 /// A host with its link to one device. Use it from one thread at a time; different ports may be used at once.
 pub struct PcielabPort {

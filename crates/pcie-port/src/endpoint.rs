@@ -51,7 +51,7 @@ impl Units {
     }
 
     /// The kind of credits of which there are too few.
-    fn lacking(&self, need: &Self) -> Option<&'static str> {
+    pub(crate) fn lacking(&self, need: &Self) -> Option<&'static str> {
         let kinds = [
             (self.posted_headers < need.posted_headers, "posted header"),
             (self.posted_data < need.posted_data, "posted data"),
@@ -61,7 +61,7 @@ impl Units {
     }
 
     /// The rest after taking `need`, which must not be lacking.
-    fn without(&self, need: &Self) -> Self {
+    pub(crate) fn without(&self, need: &Self) -> Self {
         Self {
             posted_headers: self.posted_headers - need.posted_headers,
             posted_data: self.posted_data - need.posted_data,
@@ -69,7 +69,7 @@ impl Units {
         }
     }
 
-    fn with(&self, returned: &Self) -> Self {
+    pub(crate) fn with(&self, returned: &Self) -> Self {
         Self {
             posted_headers: self.posted_headers + returned.posted_headers,
             posted_data: self.posted_data + returned.posted_data,

@@ -5,9 +5,11 @@
 //! * [`Endpoint`] adds flow control and hands out completions and credits in the order of time.
 //! * [`Requester`] is a device that needs no tags of its own: it cuts transfers into TLPs and sends them when
 //!   tags and credits are free.
+//! * [`machine`] has several devices and the switches between them: the network of pcie-fabric, with tags, credits,
+//!   completions and addresses.
 //! * [`trace`] is a text format of transfers, which every one of these can play; [`capture`] makes one from TLPs.
 //! * `simbricks` is a brick of SimBricks around a [`Requester`].
-//! * `abi` is an [`Endpoint`] for C; `include/pcielab.h` documents it.
+//! * `abi` is an [`Endpoint`] and a machine for C; `include/pcielab.h` documents it.
 //!
 //! The data of transfers are not here: a device that needs bytes keeps them beside the port, writes them when a
 //! write has [arrived](Sent::arrived) and reads them when a completion comes.
@@ -18,6 +20,7 @@ mod caches;
 pub mod capture;
 mod endpoint;
 mod header;
+pub mod machine;
 mod port;
 mod requester;
 #[cfg(target_os = "linux")]

@@ -229,7 +229,7 @@ impl Requester {
 
 /// Bytes of the next TLP of a transfer: all that is left if one TLP can carry it, else up to a multiple of `most`.
 /// Limits divide 4 KiB, and pieces of the buffer are pages.
-fn next_bytes(most: u64, offset: u64, left: u64) -> u64 {
+pub(crate) fn next_bytes(most: u64, offset: u64, left: u64) -> u64 {
     let page = u64::from(PAGE_BYTES);
     let fits = offset % DOUBLE_WORD_BYTES + left <= most && offset % page + left <= page;
     if fits { left } else { left.min(most - offset % most) }

@@ -6,7 +6,8 @@ use std::path::Path;
 fn header_is_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
-    let sources = ["abi.rs", "abi/code.rs", "abi/layout.rs", "abi/made.rs"];
+    let sources =
+        ["abi.rs", "abi/code.rs", "abi/layout.rs", "abi/made.rs", "abi/machine.rs", "abi/machine_layout.rs"];
     let builder = sources.iter().fold(cbindgen::Builder::new().with_config(config), |builder, source| {
         builder.with_src(root.join("src").join(source))
     });

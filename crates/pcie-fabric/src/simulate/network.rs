@@ -10,7 +10,7 @@ use pcie_time::{CalendarQueue, Picoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use paths::{Way, narrowest};
+pub(super) use paths::{SPARE_TLPS, Way, narrowest};
 pub(super) use tlp::{Message, Tlp};
 
 use self::turn::Turn;
@@ -21,7 +21,7 @@ use crate::topology::{EdgeId, NodeId, Topology};
 /// but waits for the current flit. Source: section 5.1 of the paper.
 const FLIT_BYTES: u64 = 64;
 /// Unit of PCIe data credits, bytes.
-const DATA_CREDIT_BYTES: u64 = 16;
+pub(super) const DATA_CREDIT_BYTES: u64 = 16;
 /// Sentinel: no queue behind the last port of a path.
 const OUT: u32 = u32::MAX;
 /// Sentinel: no turn, or one without a limit.

@@ -14,7 +14,7 @@ pub enum Code {
     Nothing = 1,
     /// A pointer is null.
     Null = -1,
-    /// The system, or an option, is wrong.
+    /// The system, the machine's description, or an option is wrong.
     System = -2,
     /// The kind of TLP is unknown.
     Kind = -3,
@@ -22,7 +22,7 @@ pub enum Code {
     Length = -4,
     /// The TLP crosses a multiple of 4096.
     CrossesPage = -5,
-    /// An address or offset is outside the host buffer.
+    /// An address or offset is outside the host buffer, or the memories and BARs of a machine.
     Outside = -6,
     /// The tag is 16384 or more.
     Tag = -7,
@@ -50,10 +50,16 @@ pub enum Code {
     NoRead = -18,
     /// The outcome is unknown, or not data for a TLP that is no read.
     Outcome = -19,
+    /// No host or device of the machine has the number.
+    Node = -20,
+    /// No PCIe link leads from the sender to the address.
+    Route = -21,
+    /// The read is not one that the device has to answer.
+    Request = -22,
 }
 
 impl Code {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 24] = [
         Self::Done,
         Self::Nothing,
         Self::Null,
@@ -75,6 +81,9 @@ impl Code {
         Self::Internal,
         Self::NoRead,
         Self::Outcome,
+        Self::Node,
+        Self::Route,
+        Self::Request,
     ];
 
     fn text(self) -> &'static CStr {
@@ -82,13 +91,13 @@ impl Code {
             Self::Done => c"success",
             Self::Nothing => c"no event up to the present time: advance to pcielab_port_next",
             Self::Null => c"a pointer is null",
-            Self::System => c"the system or an option is wrong: pcielab_port_create tells which",
+            Self::System => c"the system, the description or an option is wrong: the text tells which",
             Self::Kind => c"the kind of TLP is unknown: give a read, a write or a message",
             Self::Length => {
                 c"wrong length: reads have 1 to MRRS bytes, writes 1 to MPS, interrupts 4, messages 0"
             }
             Self::CrossesPage => c"the TLP crosses a multiple of 4096: cut the transfer there",
-            Self::Outside => c"outside the host buffer: use pcielab_port_address",
+            Self::Outside => c"outside the host buffer, memories and BARs: use pcielab_port_address or pcielab_machine_limits",
             Self::Tag => c"tag is 16384 or more: give a lower one",
             Self::TagInUse => c"the tag is in use: wait for the last completion of its request",
             Self::NoCredits => c"no credits are left: wait until some come back",
@@ -101,6 +110,9 @@ impl Code {
             Self::Address => c"the address does not fit: addresses below 4 GiB have headers of 12 bytes",
             Self::NoRead => c"no read in flight has the tag: give that of one",
             Self::Outcome => c"wrong outcome: give a PcielabOutcome, and data for all but reads",
+            Self::Node => c"no host or device has the number: use pcielab_machine_node",
+            Self::Route => c"no PCIe link leads there: give an address of another host or device",
+            Self::Request => c"nothing to answer: give the number of a read event of an attached device",
             Self::Internal => {
                 c"internal error, a defect of the library: free the host, and report what was called"
             }

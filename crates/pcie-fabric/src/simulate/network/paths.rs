@@ -11,7 +11,7 @@ use crate::simulate::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
 /// Buffer beyond the credit loop, TLPs.
-const SPARE_TLPS: u32 = 4;
+pub(in crate::simulate) const SPARE_TLPS: u32 = 4;
 
 /// The ends of a path, for TLPs of one kind of a flow.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,186 @@
+/* Two devices behind one switch, both of this program: an engine that writes to or reads from the memory of the other
+ * one, as the engines of the fabric simulator do. `peers DESCRIPTION ENGINE PEER write|read BYTES OUTSTANDING COUNT
+ * EXECUTION INTERVAL INTAKE RETIRE WINDOW BAR_READ BAR_WRITE BAR_BYTE_FS STATUS_BYTES`: times in ps, WINDOW the TLPs in
+ * flight. Each request is a line of the output: when it was submitted and done, in picoseconds. */
+#include "pcielab.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 256
+#define TIMERS 1024
+#define SOFTWARE 150000
+
+enum { EXECUTED, WRITTEN };
+typedef struct {
+    uint64_t at, bytes;
+    int kind, request;
+} timer;
+typedef struct {
+    uint64_t submitted, to_start, to_arrive;
+    int has_status;
+} request;
+
+static pcielab_machine *machine;
+static uint32_t host, engine, peer;
+static pcielab_machine_limits at_host, at_engine, at_peer;
+static uint64_t size, count, execution, interval, intake, retire, window, bar_read, bar_write, bar_byte_fs, status_bytes;
+static int writes;
+static timer timers[TIMERS];
+static int timer_count;
+static request requests[MOST];
+static int outstanding, queue[MOST], queued, first; /* The requests whose transfers are left, oldest first. */
+static uint64_t now, intake_free, next_start, side_free, in_flight, started, done;
+static int owner[1 << 14], free_tags[1 << 14], tags, at_source;
+static int left_data[MOST * 4], left_first, left_end; /* Whether each TLP at the engine's port holds data. */
+
+static void check(int code, const char *what) {
+    if (code >= 0) return;
+    fprintf(stderr, "%s: %s\n", what, pcielab_code_text(code));
+    exit(1);
+}
+
+static void later(uint64_t at, int kind, int number, uint64_t bytes) {
+    timer made = {at, bytes, kind, number};
+    if (timer_count == TIMERS) fprintf(stderr, "too many timers\n"), exit(1);
+    timers[timer_count++] = made;
+}
+
+static uint64_t most(uint64_t one, uint64_t other) { return one > other ? one : other; }
+
+static void submit(uint32_t node, uint16_t kind, uint64_t address, uint64_t bytes, uint16_t tag, uint64_t ready) {
+    pcielab_tlp tlp = {address, (uint32_t)bytes, tag, kind};
+    check(pcielab_machine_submit(machine, node, &tlp, ready), "submit");
+    if (node == engine && kind == PCIELAB_KIND_WRITE) left_data[left_end++ % (MOST * 4)] = address < at_peer.address + at_peer.bytes && address >= at_peer.address;
+}
+
+/* A program of the host submits a request: its software, then a doorbell at the engine. */
+static void begin(int number) {
+    request *r = &requests[number];
+    if (started++ >= count + outstanding) return;
+    r->submitted = now;
+    r->to_start = r->to_arrive = size;
+    r->has_status = 0;
+    submit(host, PCIELAB_KIND_WRITE, at_engine.address + 8 * (uint64_t)number, 4, 0, now + SOFTWARE);
+}
+
+static void command(int number) {
+    uint64_t taken = most(now, intake_free), start = most(taken, next_start);
+    intake_free = taken + intake;
+    next_start = start + interval;
+    later(start + execution, EXECUTED, number, 0);
+}
+
+static void status(int number, uint64_t ready) {
+    submit(engine, PCIELAB_KIND_WRITE, at_host.address + 64 * (uint64_t)number, status_bytes, 0, ready);
+}
+
+/* Starts what the window, and the port for writes, have room for. */
+static void transfer(void) {
+    while (queued && in_flight < window && !(writes && at_source) && (writes || tags)) {
+        int number = queue[first % MOST];
+        request *r = &requests[number];
+        uint64_t bytes = r->to_start < at_engine.mps_bytes ? r->to_start : at_engine.mps_bytes;
+        uint16_t tag = writes ? (uint16_t)number : (uint16_t)free_tags[--tags];
+        owner[tag] = number;
+        submit(engine, writes ? PCIELAB_KIND_WRITE : PCIELAB_KIND_READ, at_peer.address + size - r->to_start, bytes, tag, now);
+        in_flight++;
+        at_source += writes;
+        r->to_start -= bytes;
+        if (r->to_start) continue;
+        first++, queued--;
+        if (writes) status(number, now); /* A posted write: its status follows the data. */
+    }
+}
+
+static void finish(int number) {
+    request *r = &requests[number];
+    if (r->to_arrive || !r->has_status) return;
+    printf("%" PRIu64 " %" PRIu64 "\n", r->submitted, now);
+    done++;
+    begin(number);
+}
+
+static void moved(int number, uint64_t bytes) {
+    request *r = &requests[number];
+    in_flight--;
+    r->to_arrive -= bytes;
+    if (!r->to_arrive && !writes) status(number, now + retire);
+    if (writes) finish(number);
+    transfer();
+}
+
+static void event(const pcielab_machine_event *e) {
+    if (e->kind == PCIELAB_MACHINE_EVENT_KIND_CREDITS && e->node == engine && e->posted_data) {
+        if (left_data[left_first++ % (MOST * 4)]) at_source--, transfer();
+    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == engine) {
+        command((int)((e->address - at_engine.address) / 8));
+    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == host) {
+        int number = (int)((e->address - at_host.address) / 64);
+        requests[number].has_status = 1;
+        finish(number);
+    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE) { /* The memory of the peer takes it. */
+        side_free = most(now, side_free) + (e->length * bar_byte_fs + 500) / 1000;
+        later(side_free + bar_write, WRITTEN, e->tag, e->length);
+    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_READ) {
+        side_free = most(now, side_free) + (e->length * bar_byte_fs + 500) / 1000;
+        check(pcielab_machine_complete(machine, peer, e->number, e->length, side_free + bar_read, 0), "complete");
+    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_COMPLETION) {
+        if (e->last) free_tags[tags++] = e->tag;
+        moved(owner[e->tag], e->length);
+    }
+}
+
+/* The next timer, or none. */
+static timer *next_timer(void) {
+    timer *found = NULL;
+    for (int i = 0; i < timer_count; i++)
+        if (!found || timers[i].at < found->at) found = &timers[i];
+    return found;
+}
+
+int main(int argc, char **argv) {
+    static char description[1 << 20];
+    char text[512] = "";
+    uint64_t *numbers[] = {&size, NULL, &count, &execution, &interval, &intake, &retire, &window, &bar_read, &bar_write, &bar_byte_fs, &status_bytes};
+    FILE *file = argc == 17 ? fopen(argv[1], "rb") : NULL;
+    pcielab_machine_event e;
+    if (!file) return fprintf(stderr, "usage: see the head of peers.c\n"), 1;
+    for (int i = 0; i < 12; i++)
+        if (numbers[i]) *numbers[i] = strtoull(argv[5 + i], NULL, 10);
+    outstanding = atoi(argv[6]);
+    writes = !strcmp(argv[4], "write");
+    check(pcielab_machine_open(description, fread(description, 1, sizeof description, file), NULL, &machine, text, sizeof text), text);
+    check(pcielab_machine_node(machine, "host", &host, text, sizeof text), text);
+    check(pcielab_machine_node(machine, argv[2], &engine, text, sizeof text), text);
+    check(pcielab_machine_node(machine, argv[3], &peer, text, sizeof text), text);
+    check(pcielab_machine_attach(machine, engine, 0, text, sizeof text), text);
+    check(pcielab_machine_attach(machine, peer, 0, text, sizeof text), text);
+    check(pcielab_machine_limits(machine, host, &at_host), "host");
+    check(pcielab_machine_limits(machine, engine, &at_engine), "engine");
+    check(pcielab_machine_limits(machine, peer, &at_peer), "peer");
+    for (tags = 0; tags < 1 << 14; tags++) free_tags[tags] = tags;
+    for (int number = 0; number < outstanding; number++) begin(number);
+    while (done < count) {
+        timer *next = next_timer();
+        int code = pcielab_machine_wait(machine, next ? next->at : UINT64_MAX, &e);
+        check(code, "wait");
+        now = pcielab_machine_now(machine);
+        if (code == PCIELAB_CODE_DONE) {
+            event(&e);
+            continue;
+        }
+        if (!next) return fprintf(stderr, "nothing is on its way\n"), 1;
+        timer fired = *next;
+        *next = timers[--timer_count];
+        if (fired.kind == WRITTEN) {
+            moved(fired.request, fired.bytes);
+        } else {
+            queue[(first + queued++) % MOST] = fired.request;
+            transfer();
+        }
+    }
+    pcielab_machine_free(machine);
+    return 0;
+}
