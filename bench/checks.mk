@@ -32,7 +32,7 @@ port-malformed: ## Try 100,000 malformed TLPs and headers on the C library, and 
 
 .PHONY: port-contract
 port-contract: build target/debug/libpcie_port.a $(VENV)/.rtl-installed ## Hold every way into the simulated host to its contract, on four hosts and from 64 B to 4 KiB (minutes)
-	$(BIN)/python -m pytest tests/test_port_contract.py tests/test_port_rules.py tests/test_port_engines.py rtl/tb/test_read_dma.py -m ''
+	$(BIN)/python -m pytest tests/test_port_contract.py tests/test_port_rules.py tests/test_port_engines.py tests/test_port_machines.py rtl/tb/test_read_dma.py -m ''
 	cargo test -p pcie-port --quiet --test simbricks
 
 .PHONY: tlp-round-trips

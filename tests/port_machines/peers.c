@@ -1,12 +1,17 @@
 /* Two devices behind one switch, both of this program: an engine that writes to or reads from the memory of the other
  * one, as the engines of the fabric simulator do. `peers DESCRIPTION ENGINE PEER write|read BYTES OUTSTANDING COUNT
  * EXECUTION INTERVAL INTAKE RETIRE WINDOW BAR_READ BAR_WRITE BAR_BYTE_FS STATUS_BYTES`: times in ps, WINDOW the TLPs in
- * flight. Each request is a line of the output: when it was submitted and done, in picoseconds. */
+ * flight. Each request is a line of the output: when it was submitted and done, in picoseconds.
+ *
+ * As C++ with -DRTL_CORE, `engine|peer PROGRAM BYTE_FS` follow: that end is the FPGA core in RTL. Valid C99 and C++. */
 #include "pcielab.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef RTL_CORE
+#include "rtl_core.hpp"
+#endif
 
 #define MOST 256
 #define TIMERS 1024
@@ -24,7 +29,7 @@ typedef struct {
 
 static pcielab_machine *machine;
 static uint32_t host, engine, peer;
-static pcielab_machine_limits at_host, at_engine, at_peer;
+static pcielab_node_limits at_host, at_engine, at_peer;
 static uint64_t size, count, execution, interval, intake, retire, window, bar_read, bar_write, bar_byte_fs, status_bytes;
 static int writes;
 static timer timers[TIMERS];
@@ -34,6 +39,15 @@ static int outstanding, queue[MOST], queued, first; /* The requests whose transf
 static uint64_t now, intake_free, next_start, side_free, in_flight, started, done;
 static int owner[1 << 14], free_tags[1 << 14], tags, at_source;
 static int left_data[MOST * 4], left_first, left_end; /* Whether each TLP at the engine's port holds data. */
+static int engine_is_core;
+static uint64_t window_end = UINT64_MAX; /* When the core runs again. */
+
+#ifdef RTL_CORE
+static int peer_is_core;
+static Core *core;
+static std::deque<std::vector<uint8_t>> notices; /* On their way to the host. */
+static std::deque<std::pair<int, uint64_t>> writing; /* Requests of the core, and their bytes that have not arrived. */
+#endif
 
 static void check(int code, const char *what) {
     if (code >= 0) return;
@@ -52,20 +66,28 @@ static uint64_t most(uint64_t one, uint64_t other) { return one > other ? one : 
 static void submit(uint32_t node, uint16_t kind, uint64_t address, uint64_t bytes, uint16_t tag, uint64_t ready) {
     pcielab_tlp tlp = {address, (uint32_t)bytes, tag, kind};
     check(pcielab_machine_submit(machine, node, &tlp, ready), "submit");
-    if (node == engine && kind == PCIELAB_KIND_WRITE) left_data[left_end++ % (MOST * 4)] = address < at_peer.address + at_peer.bytes && address >= at_peer.address;
+    if (node == engine && kind == PCIELAB_KIND_WRITE)
+        left_data[left_end++ % (MOST * 4)] = address >= at_peer.address && address - at_peer.address < at_peer.bytes;
 }
 
-/* A program of the host submits a request: its software, then a doorbell at the engine. */
+/* A program of the host submits a request: its software, then a doorbell without data. */
 static void begin(int number) {
     request *r = &requests[number];
     if (started++ >= count + outstanding) return;
     r->submitted = now;
     r->to_start = r->to_arrive = size;
     r->has_status = 0;
-    submit(host, PCIELAB_KIND_WRITE, at_engine.address + 8 * (uint64_t)number, 4, 0, now + SOFTWARE);
+    submit(host, PCIELAB_KIND_MESSAGE, at_engine.address + 8 * (uint64_t)number, 0, 0, now + SOFTWARE);
 }
 
 static void command(int number) {
+#ifdef RTL_CORE
+    if (engine_is_core) {
+        core->command(now, outstanding > 32 ? (uint32_t)number % 4 : 0, writes, at_peer.address, 0, (uint32_t)size, (uint16_t)number);
+        writing.emplace_back(number, size);
+        return;
+    }
+#endif
     uint64_t taken = most(now, intake_free), start = most(taken, next_start);
     intake_free = taken + intake;
     next_start = start + interval;
@@ -104,17 +126,59 @@ static void finish(int number) {
 
 static void moved(int number, uint64_t bytes) {
     request *r = &requests[number];
-    in_flight--;
+    in_flight -= !engine_is_core;
     r->to_arrive -= bytes;
     if (!r->to_arrive && !writes) status(number, now + retire);
     if (writes) finish(number);
     transfer();
 }
 
+#ifdef RTL_CORE
+/* The core runs up to the present time, and sends what it has. */
+static void run_core(void) {
+    for (const Core::Sent &sent : core->run(now)) {
+        const wire::Request &r = sent.request;
+        pcielab_tlp tlp = {r.address, sent.bytes(), r.tag, (uint16_t)(r.write ? PCIELAB_KIND_WRITE : PCIELAB_KIND_READ)};
+        check(pcielab_machine_submit(machine, engine, &tlp, sent.at_ps), "submit of the core");
+        if (r.write && r.address < at_host.address + at_host.bytes) notices.push_back(sent.data);
+    }
+    window_end += Core::WINDOW_PS;
+}
+
+/* An event that the core takes part in; returns whether it is dealt with. */
+static int core_event(const pcielab_machine_event *e) {
+    if (peer_is_core && e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == peer)
+        core->store(now, (uint32_t)(e->address - at_peer.address), e->length);
+    if (!engine_is_core) return 0;
+    if (e->kind == PCIELAB_MACHINE_EVENT_KIND_COMPLETION) {
+        core->complete(now, e->tag, e->address, e->length, e->byte_count);
+        return 1;
+    }
+    if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == host) {
+        int number = core->take_notice(now, notices.front());
+        notices.pop_front();
+        requests[number].has_status = 1;
+        if (!writes) requests[number].to_arrive = 0;
+        finish(number);
+        return 1;
+    }
+    if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == peer) {
+        side_free = most(now, side_free) + (e->length * bar_byte_fs + 500) / 1000;
+        later(side_free + bar_write, WRITTEN, writing.front().first, e->length);
+        if (!(writing.front().second -= e->length)) writing.pop_front();
+        return 1;
+    }
+    return e->kind == PCIELAB_MACHINE_EVENT_KIND_CREDITS;
+}
+#endif
+
 static void event(const pcielab_machine_event *e) {
+#ifdef RTL_CORE
+    if (core_event(e)) return;
+#endif
     if (e->kind == PCIELAB_MACHINE_EVENT_KIND_CREDITS && e->node == engine && e->posted_data) {
         if (left_data[left_first++ % (MOST * 4)]) at_source--, transfer();
-    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == engine) {
+    } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_MESSAGE) {
         command((int)((e->address - at_engine.address) / 8));
     } else if (e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == host) {
         int number = (int)((e->address - at_host.address) / 64);
@@ -144,7 +208,7 @@ int main(int argc, char **argv) {
     static char description[1 << 20];
     char text[512] = "";
     uint64_t *numbers[] = {&size, NULL, &count, &execution, &interval, &intake, &retire, &window, &bar_read, &bar_write, &bar_byte_fs, &status_bytes};
-    FILE *file = argc == 17 ? fopen(argv[1], "rb") : NULL;
+    FILE *file = argc == 17 || argc == 20 ? fopen(argv[1], "rb") : NULL;
     pcielab_machine_event e;
     if (!file) return fprintf(stderr, "usage: see the head of peers.c\n"), 1;
     for (int i = 0; i < 12; i++)
@@ -160,17 +224,32 @@ int main(int argc, char **argv) {
     check(pcielab_machine_limits(machine, host, &at_host), "host");
     check(pcielab_machine_limits(machine, engine, &at_engine), "engine");
     check(pcielab_machine_limits(machine, peer, &at_peer), "peer");
+#ifdef RTL_CORE
+    engine_is_core = argc == 20 && !strcmp(argv[17], "engine");
+    peer_is_core = argc == 20 && !engine_is_core;
+    if (argc == 20) {
+        core = new Core(argv[18], at_host.address + 0x10000, (uint32_t)strtoul(argv[19], NULL, 10), at_engine.mps_bytes, 32);
+        window_end = Core::WINDOW_PS;
+    }
+#endif
     for (tags = 0; tags < 1 << 14; tags++) free_tags[tags] = tags;
     for (int number = 0; number < outstanding; number++) begin(number);
     while (done < count) {
         timer *next = next_timer();
-        int code = pcielab_machine_wait(machine, next ? next->at : UINT64_MAX, &e);
+        uint64_t until = next ? next->at : UINT64_MAX;
+        int code = pcielab_machine_wait(machine, until < window_end ? until : window_end, &e);
         check(code, "wait");
         now = pcielab_machine_now(machine);
         if (code == PCIELAB_CODE_DONE) {
             event(&e);
             continue;
         }
+#ifdef RTL_CORE
+        if (window_end < until) {
+            run_core();
+            continue;
+        }
+#endif
         if (!next) return fprintf(stderr, "nothing is on its way\n"), 1;
         timer fired = *next;
         *next = timers[--timer_count];
@@ -182,5 +261,8 @@ int main(int argc, char **argv) {
         }
     }
     pcielab_machine_free(machine);
+#ifdef RTL_CORE
+    delete core;
+#endif
     return 0;
 }

@@ -230,7 +230,7 @@ typedef enum pcielab_machine_event_kind {
    */
   PCIELAB_MACHINE_EVENT_KIND_CREDITS = 1,
   /*
-   An interrupt or message is at a host, behind the writes of its device before it.
+   An interrupt or message has arrived, behind the writes of its sender to there before it.
    */
   PCIELAB_MACHINE_EVENT_KIND_MESSAGE = 2,
   /*
@@ -473,7 +473,7 @@ typedef struct pcielab_machine_options {
 /*
  Limits of a host or device of a machine, and its addresses.
  */
-typedef struct pcielab_machine_limits {
+typedef struct pcielab_node_limits {
   /*
    First bus address of a host's memory or a device's largest BAR.
    */
@@ -490,7 +490,7 @@ typedef struct pcielab_machine_limits {
    Most bytes of a read.
    */
   uint32_t mrrs_bytes;
-} pcielab_machine_limits;
+} pcielab_node_limits;
 
 /*
  An event of a machine. Fields that its kind does not have are 0.
@@ -565,7 +565,7 @@ typedef struct pcielab_machine_event {
 /*
  How much a host or device of a machine has in use.
  */
-typedef struct pcielab_machine_room {
+typedef struct pcielab_node_room {
   /*
    Transfers that are not done.
    */
@@ -586,7 +586,7 @@ typedef struct pcielab_machine_room {
    Header credits for reads that it has left.
    */
   uint32_t non_posted_headers;
-} pcielab_machine_room;
+} pcielab_node_room;
 
 #ifdef __cplusplus
 extern "C" {
@@ -800,7 +800,7 @@ int pcielab_machine_attach(struct pcielab_machine *machine,
  */
 int pcielab_machine_limits(struct pcielab_machine *machine,
                            uint32_t node,
-                           struct pcielab_machine_limits *limits);
+                           struct pcielab_node_limits *limits);
 
 /*
  Whether a tag and credits are free for a TLP of a node: 1, or 0 if it has to wait for an event first.
@@ -814,7 +814,8 @@ int pcielab_machine_has_room(struct pcielab_machine *machine,
 
 /*
  Sends a TLP of a host or device that is complete at `ready_ps`, the present time or later. Its address decides who
- gets it: a host's memory, or a device's BAR. A TLP that is refused changes nothing.
+ gets it: a host's memory, or a device's BAR. Interrupts, and messages with address 0, go to the nearest host. A TLP
+ that is refused changes nothing.
 
  # Safety
  Pointers are null or valid.
@@ -827,7 +828,7 @@ int pcielab_machine_submit(struct pcielab_machine *machine,
 /*
  Queues a transfer of any size within one memory: the machine cuts it into TLPs and sends them when tags and credits
  are free. `kind` is PCIELAB_KIND_READ or PCIELAB_KIND_WRITE. `number`, unless null, is the transfer's, which the
- event PCIELAB_MACHINE_EVENT_KIND_DONE has. Transfers of a node begin in the order of calls.
+ event PCIELAB_MACHINE_EVENT_KIND_DONE has. Transfers of a node begin in the order of their times.
 
  # Safety
  Pointers are null or valid.
@@ -921,7 +922,7 @@ uint64_t pcielab_machine_now(const struct pcielab_machine *machine);
  */
 int pcielab_machine_room(struct pcielab_machine *machine,
                          uint32_t node,
-                         struct pcielab_machine_room *room);
+                         struct pcielab_node_room *room);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -163,3 +163,104 @@ fn null_pointers_are_refused() {
         pcielab_port_free(port);
     }
 }
+
+const TWO: &str = include_str!("../../../profiles/fabrics/two-cores.toml");
+
+/// Any calls of the machine in any order: the codes and the times of events that they give.
+fn calls(seed: u64) -> Vec<(i32, u64)> {
+    let draws = Draws::new(seed, 0, Stream::Payload);
+    let (mut machine, mut found) = (null_mut(), vec![]);
+    let mut event = PcielabMachineEvent::default();
+    // SAFETY: the pointers are to values of this function or null, and the machine is freed once, at the end.
+    unsafe {
+        let none = (std::ptr::null(), null_mut(), 0);
+        let code =
+            pcielab_machine_open(TWO.as_ptr().cast(), TWO.len(), none.0, &raw mut machine, none.1, none.2);
+        assert_eq!(code, 0);
+        for index in 0..asked() {
+            let bits = draws.bits(3 * index);
+            let node = (bits >> 8) as u32 % 6;
+            let base = [0, 0x10_0000_0000, 0x20_0000_0000, 0xfee0_0000][(bits >> 16) as usize % 4];
+            let tlp = tlp(draws, 7 * index, base);
+            let time = pcielab_machine_now(machine) + (bits >> 24) % 100_000;
+            let number = (bits >> 44) % 64;
+            let code = match bits % 12 {
+                0 => pcielab_machine_attach(machine, node, bits >> 60, null_mut(), 0),
+                1 | 2 => pcielab_machine_submit(machine, node, &raw const tlp, time),
+                3 => pcielab_machine_transfer(
+                    machine,
+                    node,
+                    bits as u32 >> 30,
+                    tlp.address,
+                    tlp.length.into(),
+                    time,
+                    null_mut(),
+                ),
+                4 => pcielab_machine_complete(
+                    machine,
+                    node,
+                    number,
+                    bits as u32 >> 24,
+                    time,
+                    (bits >> 32) as u32 % 6,
+                ),
+                5 => pcielab_machine_give_up(machine, node, tlp.tag),
+                6 => pcielab_machine_wait(machine, time, &raw mut event),
+                7 => pcielab_machine_advance(machine, draws.bits(3 * index + 1) >> (bits >> 40 & 31)),
+                8 => pcielab_machine_take(machine, &raw mut event),
+                9 => pcielab_machine_has_room(machine, node, &raw const tlp),
+                10 => pcielab_machine_room(machine, node, &mut PcielabMachineRoom::default()),
+                _ => pcielab_machine_limits(machine, node, &mut PcielabMachineLimits::default()),
+            };
+            assert_ne!(code, Code::Internal as i32, "call {index} of seed {seed}");
+            found.push((code, event.at_ps ^ pcielab_machine_next(machine)));
+        }
+        while pcielab_machine_wait(machine, u64::MAX, &raw mut event) == 0 {
+            found.push((event.kind as i32, event.at_ps));
+        }
+        pcielab_machine_free(machine);
+    }
+    found
+}
+
+#[test]
+fn calls_of_a_machine_in_any_order_are_answered_and_repeatable() {
+    for seed in 0..4 {
+        let found = calls(seed);
+        assert!(
+            found.iter().any(|(code, _)| *code < 0)
+                && found.iter().filter(|(code, _)| *code == 0).count() > 20
+        );
+        assert_eq!(found, calls(seed), "seed {seed}");
+    }
+}
+
+#[test]
+fn malformed_descriptions_are_refused_with_a_text() {
+    let opened = |text: &[u8]| {
+        let (mut machine, mut wrong) = (null_mut(), [1_u8; 200]);
+        // SAFETY: the pointers are to values of this function, and the lengths are theirs.
+        let code = unsafe {
+            let room = wrong.as_mut_ptr().cast();
+            let code = pcielab_machine_open(
+                text.as_ptr().cast(),
+                text.len(),
+                std::ptr::null(),
+                &raw mut machine,
+                room,
+                200,
+            );
+            pcielab_machine_free(machine);
+            code
+        };
+        let end = wrong.iter().position(|&byte| byte == 0).unwrap_or(0);
+        (code, String::from_utf8_lossy(&wrong[..end]).into_owned())
+    };
+    assert_eq!(opened(TWO.as_bytes()).0, 0);
+    let system = Code::System as i32;
+    for text in ["", "{", "{}", "kind = \"machine\"", "[[node]]", "name = 3", "\u{0}"] {
+        let (code, wrong) = opened(text.as_bytes());
+        assert!(code == system && !wrong.is_empty(), "{text:?}: {code} {wrong}");
+    }
+    assert_eq!(opened(b"\xff\xfe").0, system);
+}

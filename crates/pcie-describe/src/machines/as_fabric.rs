@@ -25,7 +25,8 @@ impl MachineFile {
     #[must_use]
     pub fn fabric(&self) -> String {
         let hosts = self.hosts();
-        let mut text = format!("name = {}\ntitle = {}\n", quoted(&self.name), quoted(&self.title));
+        let title = if self.title.is_empty() { &self.name } else { &self.title };
+        let mut text = format!("name = {}\ntitle = {}\n", quoted(&self.name), quoted(title));
         let mps = self.parts.iter().filter_map(|part| part.link?.mps_bytes).min();
         mps.iter().for_each(|mps| line(&mut text, format_args!("mps_bytes = {mps}")));
         line(&mut text, format_args!("provenance = {{ source = \"the machine's description\" }}"));

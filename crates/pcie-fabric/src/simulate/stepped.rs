@@ -230,23 +230,6 @@ impl Stepped {
         let bytes = bytes.max().unwrap_or(0).saturating_add(spare_bytes);
         u32::try_from(bytes.div_ceil(DATA_CREDIT_BYTES)).unwrap_or(u32::MAX / 2)
     }
-
-    /// The shortest time from a node to the next one on any route, for a TLP without payload.
-    #[must_use]
-    pub fn shortest_hop(&self, node: NodeId) -> Picoseconds {
-        let own = &self.topology.nodes()[node as usize];
-        let ends = self.topology.links().iter().filter_map(|link| {
-            let other = if link.lower == own.name { &link.upper } else { &link.lower };
-            (link.lower == own.name || link.upper == own.name).then_some((link.latency_ns, other))
-        });
-        let delay = ends.map(|(latency_ns, other)| {
-            let other = self.topology.node(other).map(|node| &self.topology.nodes()[node as usize]);
-            let behind_ns =
-                other.map_or(0.0, |node| node.delay_ns.min(node.turn_ns.unwrap_or(f64::INFINITY)));
-            Picoseconds::from_ns(own.delay_ns + latency_ns + behind_ns)
-        });
-        delay.min().unwrap_or(Picoseconds::ZERO)
-    }
 }
 
 #[cfg(test)]

@@ -222,7 +222,8 @@ pub unsafe extern "C" fn pcielab_machine_has_room(
 }
 
 /// Sends a TLP of a host or device that is complete at `ready_ps`, the present time or later. Its address decides who
-/// gets it: a host's memory, or a device's BAR. A TLP that is refused changes nothing.
+/// gets it: a host's memory, or a device's BAR. Interrupts, and messages with address 0, go to the nearest host. A TLP
+/// that is refused changes nothing.
 ///
 /// # Safety
 /// Pointers are null or valid.
@@ -245,7 +246,7 @@ pub unsafe extern "C" fn pcielab_machine_submit(
 
 /// Queues a transfer of any size within one memory: the machine cuts it into TLPs and sends them when tags and credits
 /// are free. `kind` is PCIELAB_KIND_READ or PCIELAB_KIND_WRITE. `number`, unless null, is the transfer's, which the
-/// event PCIELAB_MACHINE_EVENT_KIND_DONE has. Transfers of a node begin in the order of calls.
+/// event PCIELAB_MACHINE_EVENT_KIND_DONE has. Transfers of a node begin in the order of their times.
 ///
 /// # Safety
 /// Pointers are null or valid.

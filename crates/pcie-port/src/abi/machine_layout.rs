@@ -98,7 +98,7 @@ pub enum PcielabMachineEventKind {
     Completion = 0,
     /// TLPs have left the node's port: credits are back.
     Credits = 1,
-    /// An interrupt or message is at a host, behind the writes of its device before it.
+    /// An interrupt or message has arrived, behind the writes of its sender to there before it.
     Message = 2,
     /// A read is at a device that the caller stands for: answer it with pcielab_machine_complete.
     Read = 3,

@@ -58,11 +58,11 @@ pub enum Event {
         /// The transfer that it belongs to.
         transfer: Option<u64>,
     },
-    /// An interrupt or a message is at a host, behind the writes of its device before it.
+    /// An interrupt or a message has arrived, behind the writes of its sender to there before it.
     Message {
         /// When.
         at: Picoseconds,
-        /// The host.
+        /// Who has got it.
         node: NodeId,
         /// Who sends it.
         from: NodeId,

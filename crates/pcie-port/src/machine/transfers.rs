@@ -45,7 +45,8 @@ impl Engine {
 
 impl Machine {
     /// Queues a read or write of any size within one memory, which the node has at `ready`. Returns its number, which
-    /// [`Event::Done`] has. Transfers of a node begin in order: one that waits keeps those behind it.
+    /// [`Event::Done`] has. Transfers of a node begin in the order of their times, and end where they may: one that waits
+    /// for tags or credits keeps those behind it.
     ///
     /// # Errors
     /// Names what is wrong; nothing is changed.
@@ -67,7 +68,8 @@ impl Machine {
         let Some(end) = self.ends[node as usize].as_mut() else { return Err(MachineError::Node(node)) };
         let number = self.next_transfer;
         self.next_transfer += 1;
-        end.engine.queue.push_back(Transfer { number, kind, address, left_bytes: bytes, ready, target });
+        let index = end.engine.queue.partition_point(|other| other.ready <= ready);
+        end.engine.queue.insert(index, Transfer { number, kind, address, left_bytes: bytes, ready, target });
         end.engine.to_arrive.insert(number, bytes);
         // At the next look, so that the events of this call do not depend on when it is made.
         self.timers.push(ready, Timer::Pump(node));
