@@ -62,6 +62,7 @@ static int hook_wait(uint64_t until, uint64_t *number) {
 #define MOST_WRITES (1 << 20)
 #define FLASH_PS 60000000ULL /* Latency of a read of flash. */
 #define FLASH_FS 142857ULL   /* Time of a byte: 7 GB/s. */
+#define BLOCK_PS 82000ULL    /* Time of a block beside its bytes. */
 #define ENTRY_BYTES 16       /* Of the completion queue. */
 
 static uint32_t drives[MOST_DRIVES];
@@ -71,20 +72,17 @@ static struct {
     uint64_t began;
 } writes[MOST_WRITES]; /* By the number of the write. */
 
-static void send(int drive, int is_entry, uint64_t address, uint64_t bytes, uint64_t at, uint64_t began) {
-    uint64_t number = hook_write(drives[drive], address, bytes, at);
-    if (number >= MOST_WRITES) fprintf(stderr, "too many reads\n"), exit(1);
-    writes[number].drive = drive;
-    writes[number].is_entry = is_entry;
-    writes[number].began = began;
-}
-
-/* Reads a block from flash; then its data cross the fabric. */
+/* Reads a block from flash; then its data cross the fabric, and the entry of the completion queue behind them. */
 static void read_block(int drive, uint64_t now) {
     if (left[drive] == 0) return;
     left[drive]--;
-    flash_free[drive] = (flash_free[drive] > now ? flash_free[drive] : now) + block * FLASH_FS / 1000;
-    send(drive, 0, target, block, flash_free[drive] + FLASH_PS, now);
+    flash_free[drive] = (flash_free[drive] > now ? flash_free[drive] : now) + BLOCK_PS + block * FLASH_FS / 1000;
+    uint64_t at = flash_free[drive] + FLASH_PS, data = hook_write(drives[drive], target, block, at);
+    uint64_t entry = hook_write(drives[drive], queue, ENTRY_BYTES, at);
+    if (entry >= MOST_WRITES) fprintf(stderr, "too many reads\n"), exit(1);
+    writes[data].drive = drive;
+    writes[data].began = now;
+    writes[entry].is_entry = 1;
 }
 
 int main(int argc, char **argv) {
@@ -105,10 +103,7 @@ int main(int argc, char **argv) {
     while (done < all && hook_wait(UINT64_MAX, &number)) {
         int drive = writes[number].drive;
         uint64_t now = pcielab_machine_now(machine), began = writes[number].began;
-        if (!writes[number].is_entry) { /* The data are there: so is the block, once the host knows. */
-            send(drive, 1, queue, ENTRY_BYTES, now, began);
-            continue;
-        }
+        if (writes[number].is_entry) continue;
         if (++done == begin) first = now;
         if (done > begin && done <= end) latency += now - began;
         if (done == end) {
