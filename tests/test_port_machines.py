@@ -180,6 +180,18 @@ def test_the_hook_of_a_storage_simulator_gets_what_the_fabric_simulator_gives(
     assert rate == pytest.approx(float(flows["gbytes_per_s"].sum()), rel=WITHIN)
 
 
+def test_the_guide_shows_what_the_storage_hook_prints(programs: Path, tmp_path: Path) -> None:
+    section = (ROOT / "docs" / "guides" / "other-simulators.md").read_text().partition("# box.toml\n")[2]
+    box = tmp_path / "box.toml"
+    box.write_text(section.partition("```")[0])
+    shown = [line.strip() for line in section.splitlines() if line.startswith("    ")]
+    asked = [line.split()[2:] for line in shown if line.startswith("$ storage_hook")]
+    assert len(asked) == 2
+    for words, printed in zip(asked, shown[1::2], strict=False):
+        [found] = numbers(programs / "storage_hook", box, *words[1:])
+        assert printed == f"{found[0]:.4f} {found[1]:.3f}"
+
+
 RANKS = [f"gpu{number}" for number in range(8)]
 MACHINE = """kind = "machine"
 name = "eight"
