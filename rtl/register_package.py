@@ -109,7 +109,7 @@ def leaves(top: AddrmapNode, structure: str) -> list[Leaf]:
 
 def package(top: AddrmapNode) -> str:
     """The whole file."""
-    lines = [f"// {NOTE}", "package registers_pkg;"]
+    lines = ["// SPDX-License-Identifier: Apache-2.0", "`default_nettype none", "", f"// {NOTE}", "package registers_pkg;"]
     lines += [
         f"    localparam logic [16:0] {node.inst_name}_ADDRESS = 17'h{node.address_offset:05x};"
         for node in [*registers(top), *memories(top)]
@@ -125,7 +125,7 @@ def package(top: AddrmapNode) -> str:
     lines += ["", *reset_value(top), "", *write_function(top)]
     for structure in ("settings", "status"):
         lines += ["", *read_functions(top, structure)]
-    lines += ["endpackage"]
+    lines += ["endpackage", "", "`default_nettype wire"]
     return "\n".join(lines) + "\n"
 
 

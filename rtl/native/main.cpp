@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pcielab-rtl: the verilated core in its own process, without a host. Another program sends the inputs of each clock and gets
 // the outputs back; simulated time stands still meanwhile. The process ends with its input.
 #include "Vpcielab_core.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages between pcielab-rtl and the program that drives it: little-endian, over the process's standard input and
 // output. crates/pcie-rtl/src/wire.rs is the other end: change both, and VERSION.
 //

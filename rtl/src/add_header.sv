@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Puts HEADER_DWORDS double words, a hard block's descriptor, in front of each packet of a stream and shifts the payload up.
 // One beat each clock; a packet takes one more beat if its last one overflows.
 module add_header #(
@@ -5,18 +8,18 @@ module add_header #(
     parameter HEADER_DWORDS = 4,
     parameter LANES = DATA_WIDTH / 32
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic in_valid,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  logic in_sop,
-    input  logic in_eop,
+    input  wire logic in_sop,
+    input  wire logic in_eop,
     // With the first beat: the header, and the number of double words of header and payload.
-    input  logic [32*HEADER_DWORDS-1:0] in_header,
-    input  logic [11:0] in_dwords,
-    input  logic [DATA_WIDTH-1:0] in_data,
+    input  wire logic [32*HEADER_DWORDS-1:0] in_header,
+    input  wire logic [11:0] in_dwords,
+    input  wire logic [DATA_WIDTH-1:0] in_data,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output logic out_first,
     output logic out_last,
     output logic [LANES-1:0] out_keep,
@@ -51,3 +54,5 @@ module add_header #(
         if (rst) flush <= 1'b0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,21 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The addresses of a test's transactions, in order, as AddressList::offset in crates/pcie-workload gives them: hardware and
 // simulation visit the same bytes.
 //
 // A free-running pipeline feeds a queue that holds everything in flight. After `start`, which also drops the addresses of
 // the test before, it delivers one transfer each clock, without end.
 module address_generator (
-    input  logic clk,
-    input  logic rst,
-    input  logic start,
-    input  registers_pkg::settings_t settings,
-    input  logic unit_write,
-    input  logic [5:0] unit_address,
-    input  logic [5:0] unit_data,
-    input  logic piece_write,
-    input  logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] piece_address,
-    input  logic [31:0] piece_data,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic start,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic unit_write,
+    input  wire logic [5:0] unit_address,
+    input  wire logic [5:0] unit_data,
+    input  wire logic piece_write,
+    input  wire logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] piece_address,
+    input  wire logic [31:0] piece_data,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output logic [63:0] out_address,
     output logic [pcielab_pkg::OFFSET_WIDTH-1:0] out_offset,
     output logic out_in_buffer
@@ -74,3 +77,5 @@ module address_generator (
         .out_valid, .out_ready, .out_data({out_address, out_offset, out_in_buffer}), .count()
     );
 endmodule
+
+`default_nettype wire

@@ -1,16 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Counts transactions, bytes and clocks: from the clock that takes the first beat of the first request to the clock of the
 // last beat of the last completion or write. `latch` and the end of a test copy all counters at once, so that software reads
 // consistent values.
 module bandwidth_counters (
-    input  logic clk,
-    input  logic rst,
-    input  logic clear,
-    input  logic latch,
-    input  logic request_starts,
-    input  logic read_done,
-    input  logic write_done,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] read_bytes,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] written_bytes,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic clear,
+    input  wire logic latch,
+    input  wire logic request_starts,
+    input  wire logic read_done,
+    input  wire logic write_done,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] read_bytes,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] written_bytes,
     output logic [31:0] transactions,
     output logic [pcielab_pkg::CLOCKS_WIDTH-1:0] elapsed,
     output logic [63:0] bytes_read,
@@ -44,3 +47,5 @@ module bandwidth_counters (
         if (rst) {transactions, elapsed, bytes_read, bytes_written} <= '0;
     end
 endmodule
+
+`default_nettype wire

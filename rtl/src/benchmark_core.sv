@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The core: pcie-bench's micro-benchmarks as a PCIe requester, independent of the hard block, with interfaces as ports.
 module benchmark_core #(
     // 256 or 512.
@@ -16,24 +19,24 @@ module benchmark_core #(
     // Bytes of the memory that commands read and write: a power of two, 4,096 to 8 MiB.
     parameter MEMORY_BYTES = 65536
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
     // MPS and MRRS as the device control register encodes them, bus master enable, and function-level reset.
-    input  logic [2:0] max_payload,
-    input  logic [2:0] max_read_request,
-    input  logic bus_master,
+    input  wire logic [2:0] max_payload,
+    input  wire logic [2:0] max_read_request,
+    input  wire logic bus_master,
     // The host cuts completions at multiples of 128 bytes, not 64, as the link control register says.
-    input  logic completion_boundary_128,
+    input  wire logic completion_boundary_128,
     // Extended tags as the device control register says, if the core knows it: software limits the tags too.
-    input  logic extended_tags_known,
-    input  logic extended_tags,
-    input  logic function_reset,
+    input  wire logic extended_tags_known,
+    input  wire logic extended_tags,
+    input  wire logic function_reset,
     // For one clock when a function-level reset is done.
     output logic function_reset_done,
     // From the MSI-X capability's control register.
-    input  logic msix_enable,
-    input  logic msix_mask,
+    input  wire logic msix_enable,
+    input  wire logic msix_mask,
 
     request_stream.source tx,
     completion_stream.sink rx,
@@ -336,3 +339,5 @@ module benchmark_core #(
         .transactions(status.transactions), .elapsed, .bytes_read(status.bytes_read), .bytes_written(status.bytes_written)
     );
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Executes commands: queues, an executor for each direction, the core's memory, and the notifier. Reads go through the path
 // that tests use, from the splitter to the completion tracker; the two never run at once.
 module command_engine #(
@@ -6,22 +9,22 @@ module command_engine #(
     parameter MEMORY_BYTES = 65536,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  registers_pkg::settings_t settings,
-    input  logic bus_master,
-    input  logic [2:0] max_payload,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic bus_master,
+    input  wire logic [2:0] max_payload,
     // A reset waits for requests that are being sent.
-    input  logic reset_pending,
+    input  wire logic reset_pending,
 
-    input  logic submit,
-    input  logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
-    input  logic [31:0] submit_word,
+    input  wire logic submit,
+    input  wire logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
+    input  wire logic [31:0] submit_word,
     output logic [pcielab_pkg::COMMAND_QUEUES-1:0][$clog2(pcielab_pkg::COMMAND_DEPTH):0] waiting,
 
     // No test runs, and no tag is retired.
-    input  logic free,
-    input  logic prepared,
+    input  wire logic free,
+    input  wire logic prepared,
     output logic prepare,
     // Requests are those of commands: a register of its own, because it selects the transfers.
     output logic active,
@@ -29,18 +32,18 @@ module command_engine #(
     output logic drop,
 
     output logic transfer_valid,
-    input  logic transfer_ready,
+    input  wire logic transfer_ready,
     output pcielab_pkg::transfer_t transfer,
-    input  logic take_slot,
-    input  logic [ID_WIDTH-1:0] taken_slot,
-    input  logic free_slot,
-    input  logic [ID_WIDTH-1:0] freed_slot,
-    input  logic answer_valid,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] answer_offset,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] answer_bytes,
-    input  logic [DATA_WIDTH-1:0] answer_data,
-    input  logic fault,
-    input  registers_pkg::result_t fault_kind,
+    input  wire logic take_slot,
+    input  wire logic [ID_WIDTH-1:0] taken_slot,
+    input  wire logic free_slot,
+    input  wire logic [ID_WIDTH-1:0] freed_slot,
+    input  wire logic answer_valid,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] answer_offset,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] answer_bytes,
+    input  wire logic [DATA_WIDTH-1:0] answer_data,
+    input  wire logic fault,
+    input  wire registers_pkg::result_t fault_kind,
 
     host_stream.sink store,
     request_stream.source writes,
@@ -133,3 +136,5 @@ module command_engine #(
         .clk, .rst(executor_rst), .go, .settings, .clock, .ended_valid, .ended_ready, .ended, .tx(notices), .done
     );
 endmodule
+
+`default_nettype wire

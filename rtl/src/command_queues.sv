@@ -1,25 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Queues of commands: checks each command that software submits, and hands them to the two executors in turns of the queues.
 // The commands of a queue start in order; one waits only for its own executor.
 module command_queues #(
     parameter MEMORY_BYTES = 65536
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  registers_pkg::settings_t settings,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire registers_pkg::settings_t settings,
     // Commands are taken; otherwise each is refused.
-    input  logic enable,
-    input  logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
+    input  wire logic enable,
+    input  wire logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
 
-    input  logic submit,
-    input  logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
+    input  wire logic submit,
+    input  wire logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
     // As software writes it to COMMAND_SUBMIT.
-    input  logic [31:0] submit_word,
+    input  wire logic [31:0] submit_word,
 
     output logic read_valid,
-    input  logic read_ready,
+    input  wire logic read_ready,
     output pcielab_pkg::command_t read_command,
     output logic write_valid,
-    input  logic write_ready,
+    input  wire logic write_ready,
     output pcielab_pkg::command_t write_command,
 
     output logic [pcielab_pkg::COMMAND_QUEUES-1:0][$clog2(pcielab_pkg::COMMAND_DEPTH):0] waiting,
@@ -81,3 +84,5 @@ module command_queues #(
     assign out_ready = {write_ready, read_ready};
     assign {write_command, read_command} = out_command;
 endmodule
+
+`default_nettype wire

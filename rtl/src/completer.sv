@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Answers the host, one request at a time: reads and writes of BAR 0 become register accesses of one or two double words,
 // and writes to BAR 2 (messages) and BAR 4 (the memory of commands, if there is one) are stores. BAR 2 is prefetchable, so
 // a host may read it at any length: it reads as zeros. Other reads are unsupported requests; other writes are dropped.
@@ -8,15 +11,15 @@ module completer #(
     // 0: the core has no memory of commands.
     parameter COMMANDS = 1
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
     host_stream.sink host,
     // Writes to BARs 2 and 4.
     host_stream.source store,
 
     output logic answer_valid,
-    input  logic answer_ready,
+    input  wire logic answer_ready,
     output pcielab_pkg::host_answer_t answer,
 
     register_access.source access
@@ -116,3 +119,5 @@ module completer #(
         if (rst) step <= TAKE;
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Holds reads back until the hard block has room for all of their completions: an endpoint advertises infinite completion
 // credits, and the block drops what does not fit its buffer. A read reserves a header for each read completion boundary that
 // it touches, and a credit of data for each 16 bytes. A completion frees the space of the bytes that it answers, so that one
@@ -9,21 +12,21 @@ module completion_budget #(
     parameter COMPLETION_HEADERS = 256,
     parameter COMPLETION_DATA_BYTES = 28672
 ) (
-    input  logic clk,
+    input  wire logic clk,
     // Everything is free, and no part waits.
-    input  logic rst,
+    input  wire logic rst,
     // Completions are cut at multiples of 128 bytes, not 64. Takes effect with a reset.
-    input  logic boundary_128,
+    input  wire logic boundary_128,
 
-    input  logic in_valid,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  pcielab_pkg::transfer_t in_part,
-    input  logic in_first,
-    input  logic in_last,
-    input  logic [5:0] in_parts,
+    input  wire pcielab_pkg::transfer_t in_part,
+    input  wire logic in_first,
+    input  wire logic in_last,
+    input  wire logic [5:0] in_parts,
 
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output pcielab_pkg::transfer_t out_part,
     output logic out_first,
     output logic out_last,
@@ -32,10 +35,10 @@ module completion_budget #(
     output logic busy,
 
     // A completion ends: the lowest bits of the address and the bytes that it answers, and whether it is its read's first.
-    input  logic freed,
-    input  logic freed_first,
-    input  logic [6:0] freed_address,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] freed_bytes
+    input  wire logic freed,
+    input  wire logic freed_first,
+    input  wire logic [6:0] freed_address,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] freed_bytes
 );
     import pcielab_pkg::*;
 
@@ -104,3 +107,5 @@ module completion_budget #(
         end
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Follows the reads in flight: takes completions in any order of tags, cut anywhere the specification allows, and signals
 // when a request and when a whole transfer is answered. Each completion gives at most one fault, with its last beat. The tag of a completion that does not fit its request is retired, because more may still arrive for it, and so is
 // a tag that times out. Retired tags stay retired until the core is reset.
@@ -12,19 +15,19 @@ module completion_tracker #(
     parameter ID_WIDTH = $clog2(TAGS),
     parameter RESULT_CLOCKS = 3
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     // Rises TAGS clocks after a reset, before the first request.
     output logic ready,
-    input  logic [31:0] timeout,
+    input  wire logic [31:0] timeout,
 
     // A request leaves in the next clock, and is answered later.
-    input  logic issue,
-    input  logic [ID_WIDTH-1:0] issue_tag,
-    input  logic [ID_WIDTH-1:0] issue_slot,
-    input  logic [5:0] issue_parts,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] issue_offset,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] issue_length,
+    input  wire logic issue,
+    input  wire logic [ID_WIDTH-1:0] issue_tag,
+    input  wire logic [ID_WIDTH-1:0] issue_slot,
+    input  wire logic [5:0] issue_parts,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] issue_offset,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] issue_length,
 
     completion_stream.sink rx,
 
@@ -295,3 +298,5 @@ module completion_tracker #(
 
     initial if (RESULT_CLOCKS != 3) $error("results come three clocks after their beat");
 endmodule
+
+`default_nettype wire

@@ -1,15 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Compares the data of completions with the pattern that the core or the host has written. The result comes three clocks
 // after the beat.
 module data_checker #(
     parameter DATA_WIDTH = 256
 ) (
-    input  logic clk,
-    input  logic [31:0] data_key,
-    input  logic valid,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
+    input  wire logic clk,
+    input  wire logic [31:0] data_key,
+    input  wire logic valid,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
     // Bytes of the completion from this beat on; more than a beat if others follow.
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] bytes,
-    input  logic [DATA_WIDTH-1:0] data,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] bytes,
+    input  wire logic [DATA_WIDTH-1:0] data,
     output logic mismatch
 );
     import pcielab_pkg::*;
@@ -43,3 +46,5 @@ module data_checker #(
         mismatch <= valid_2 && wrong != '0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,10 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Delays data by CLOCKS clocks, at least one.
 module delay #(
     parameter WIDTH = 1,
     parameter CLOCKS = 1
 ) (
-    input  logic clk,
-    input  logic [WIDTH-1:0] in,
+    input  wire logic clk,
+    input  wire logic [WIDTH-1:0] in,
     output logic [WIDTH-1:0] out
 );
     logic [WIDTH-1:0] held [CLOCKS];
@@ -15,3 +18,5 @@ module delay #(
     end
     assign out = held[CLOCKS-1];
 endmodule
+
+`default_nettype wire

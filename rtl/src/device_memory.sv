@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The core's memory: written by the answers to its reads and by stores to BAR 4, read a beat at a time. Answers go first; a
 // store waits. Both come over the same link, so that neither starves while a beat carries what the link brings in a clock.
 //
@@ -8,21 +11,21 @@ module device_memory #(
     parameter BYTES = 65536,
     parameter ADDRESS_WIDTH = $clog2(BYTES / (DATA_WIDTH / 8))
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
     // A beat of an answer: its offset (see read_executor.sv), and the bytes from it on, of which the beat has the first.
-    input  logic answer_valid,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] answer_offset,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] answer_bytes,
-    input  logic [DATA_WIDTH-1:0] answer_data,
+    input  wire logic answer_valid,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] answer_offset,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] answer_bytes,
+    input  wire logic [DATA_WIDTH-1:0] answer_data,
 
     host_stream.sink store,
     // For one clock.
     output logic store_bad,
 
     // Data come two clocks after their address.
-    input  logic [ADDRESS_WIDTH-1:0] read_address,
+    input  wire logic [ADDRESS_WIDTH-1:0] read_address,
     output logic [DATA_WIDTH-1:0] read_data
 );
     import pcielab_pkg::*;
@@ -100,3 +103,5 @@ module device_memory #(
         read_data <= looked_up;
     end
 endmodule
+
+`default_nettype wire

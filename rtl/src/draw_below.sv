@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // A draw of the counter-based generator: uniform in 0 .. bound-1, a function of key and index alone. One draw each clock,
 // LATENCY clocks after its index.
 //
@@ -5,10 +8,10 @@
 module draw_below #(
     parameter LATENCY = 20
 ) (
-    input  logic clk,
-    input  logic [63:0] key,
-    input  logic [pcielab_pkg::LIST_INDEX_WIDTH-1:0] index,
-    input  logic [pcielab_pkg::UNIT_WIDTH-1:0] bound,
+    input  wire logic clk,
+    input  wire logic [63:0] key,
+    input  wire logic [pcielab_pkg::LIST_INDEX_WIDTH-1:0] index,
+    input  wire logic [pcielab_pkg::UNIT_WIDTH-1:0] bound,
     output logic [pcielab_pkg::UNIT_WIDTH-1:0] draw
 );
     import pcielab_pkg::*;
@@ -52,3 +55,5 @@ module draw_below #(
 
     initial if (LATENCY != 3 + 5 * 3 + 2) $error("a draw takes 20 clocks from index to result");
 endmodule
+
+`default_nettype wire

@@ -1,12 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Counts each kind of fault, from reset on. If several kinds occur in one clock, all are counted, and `kind` names the one
 // that ends the test.
 module fault_counters (
-    input  logic clk,
-    input  logic rst,
-    input  logic completion_fault,
-    input  registers_pkg::result_t completion_kind,
-    input  logic timed_out,
-    input  logic mismatch,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic completion_fault,
+    input  wire registers_pkg::result_t completion_kind,
+    input  wire logic timed_out,
+    input  wire logic mismatch,
     output logic fault,
     output registers_pkg::result_t kind,
     output logic [31:0] error_status_count,
@@ -34,3 +37,5 @@ module fault_counters (
         end
     end
 endmodule
+
+`default_nettype wire

@@ -1,20 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Hands out the numbers 0 .. size-1 and takes them back; the longest free goes first. Filled `size` clocks after a reset.
 module id_pool #(
     parameter COUNT = 64,
     parameter WIDTH = $clog2(COUNT)
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     // 1 to COUNT; constant after the reset.
-    input  logic [WIDTH:0] size,
+    input  wire logic [WIDTH:0] size,
     // Most numbers that are out at once; constant after the reset.
-    input  logic [WIDTH:0] limit,
+    input  wire logic [WIDTH:0] limit,
     output logic filled,
     output logic valid,
     output logic [WIDTH-1:0] id,
-    input  logic take,
-    input  logic give_back,
-    input  logic [WIDTH-1:0] given_back
+    input  wire logic take,
+    input  wire logic give_back,
+    input  wire logic [WIDTH-1:0] given_back
 );
     logic filling, last, taken, if_same, if_taken, if_not;
     logic [WIDTH-1:0] next;
@@ -55,3 +58,5 @@ module id_pool #(
         end
     end
 endmodule
+
+`default_nettype wire

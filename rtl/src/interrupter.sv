@@ -1,19 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // One MSI-X vector: an event becomes a memory write of the vector's data to its address, after all earlier requests. While
 // the vector or the function is masked, the event stays pending; without MSI-X it is dropped.
 module interrupter (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     // Clears the pending event; a write that has been offered still leaves.
-    input  logic clear,
-    input  logic event_happened,
+    input  wire logic clear,
+    input  wire logic event_happened,
     // From the MSI-X capability.
-    input  logic enable,
-    input  logic function_mask,
-    input  logic vector_mask,
-    input  logic [63:0] address,
+    input  wire logic enable,
+    input  wire logic function_mask,
+    input  wire logic vector_mask,
+    input  wire logic [63:0] address,
     output logic pending,
     output logic request_valid,
-    input  logic request_ready,
+    input  wire logic request_ready,
     output pcielab_pkg::request_t request
 );
     always_comb begin
@@ -31,3 +34,5 @@ module interrupter (
         if (rst) {pending, request_valid} <= '0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,20 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Keeps all latencies of a test in a histogram of 4,096 bins, with minimum, maximum and sum, and the first RECORDS of them
 // one by one. One sample each clock. Clearing takes 4,096 clocks.
 module latency_recorder #(
     parameter RECORDS = 4096,
     parameter RECORD_WIDTH = $clog2(RECORDS)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic clear,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic clear,
     output logic ready,
     // A bin is 2^bin_shift clocks wide; the last one also counts longer latencies.
-    input  logic [4:0] bin_shift,
-    input  logic sample_valid,
-    input  logic [31:0] sample,
-    input  logic [RECORD_WIDTH-1:0] record_address,
+    input  wire logic [4:0] bin_shift,
+    input  wire logic sample_valid,
+    input  wire logic [31:0] sample,
+    input  wire logic [RECORD_WIDTH-1:0] record_address,
     output logic [31:0] record,
-    input  logic [11:0] bin_address,
+    input  wire logic [11:0] bin_address,
     output logic [31:0] bin_count,
     output logic [31:0] samples,
     output logic [31:0] minimum,
@@ -73,3 +76,5 @@ module latency_recorder #(
         if (rst) {valid_0, valid_1, valid_2} <= '0;
     end
 endmodule
+
+`default_nettype wire

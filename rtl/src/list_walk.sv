@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Walks the list of addresses: gives one list index each clock, with the usable unit that a sequential or strided pattern
 // has there.
 //
@@ -5,10 +8,10 @@
 // replayed. Software computes the first unit, the unit at the start of a replay and the step, each modulo the usable
 // units, so that hardware needs no division.
 module list_walk (
-    input  logic clk,
-    input  registers_pkg::settings_t settings,
-    input  logic start,
-    input  logic step,
+    input  wire logic clk,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic start,
+    input  wire logic step,
     output logic [pcielab_pkg::LIST_INDEX_WIDTH-1:0] index,
     output logic [pcielab_pkg::UNIT_WIDTH-1:0] nth
 );
@@ -37,3 +40,5 @@ module list_walk (
         end
     end
 endmodule
+
+`default_nettype wire

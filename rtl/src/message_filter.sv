@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The end-of-packet filter: takes the buffers of each queue in order, finds the end of each message, and passes on its
 // bytes without the signatures, exactly as crates/pcie-sim/src/pio/filter.rs does.
 //
@@ -10,19 +13,19 @@ module message_filter #(
     parameter QUEUES = 4,
     parameter QUEUE_WIDTH = $clog2(QUEUES)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic stuffed,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic stuffed,
 
     output logic [QUEUE_WIDTH-1:0] look_queue,
-    input  logic [7:0] look_words,
-    input  logic [511:0] look_data,
+    input  wire logic [7:0] look_words,
+    input  wire logic [511:0] look_data,
     // Gives the first buffer of a queue back.
     output logic take,
     output logic [QUEUE_WIDTH-1:0] taken_queue,
 
     output logic part_valid,
-    input  logic part_ready,
+    input  wire logic part_ready,
     output logic [QUEUE_WIDTH-1:0] part_queue,
     output logic [511:0] part_data,
     // Bytes of the message in this part: 0 to 64.
@@ -132,3 +135,5 @@ module message_filter #(
         end
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Takes messages that cores write with write-combining stores: puts each store into its queue by address, and writes each
 // message to host memory in order.
 module message_receiver #(
@@ -5,16 +8,16 @@ module message_receiver #(
     parameter QUEUES = 4,
     parameter SLOTS = 64
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  registers_pkg::settings_t settings,
-    input  logic [QUEUES-1:0][31:0] data_taken,
-    input  logic bus_master,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic [QUEUES-1:0][31:0] data_taken,
+    input  wire logic bus_master,
 
     host_stream.sink store,
     request_stream.source tx,
     // A record that was handed over at `tx` has left the core.
-    input  logic record_left,
+    input  wire logic record_left,
 
     output logic [QUEUES-1:0][31:0] heads,
     output logic [31:0] messages,
@@ -76,3 +79,5 @@ module message_receiver #(
         if (rst) {enable, on_the_way, stores_lost, stores_bad} <= '0;
     end
 endmodule
+
+`default_nettype wire

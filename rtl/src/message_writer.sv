@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Writes messages to host memory: the data into the ring of the queue, 64 bytes at a time, and then a record of 32 bytes into
 // the ring of records. Software reports how far it has read; unread data are never overwritten.
 //
@@ -7,28 +10,28 @@ module message_writer #(
     parameter QUEUES = 4,
     parameter QUEUE_WIDTH = $clog2(QUEUES)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  registers_pkg::settings_t settings,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire registers_pkg::settings_t settings,
     // Parts of each queue that software has read.
-    input  logic [QUEUES-1:0][31:0] data_taken,
+    input  wire logic [QUEUES-1:0][31:0] data_taken,
     // Buffers that each queue has given out.
-    input  logic [QUEUES-1:0][31:0] heads,
-    input  logic bus_master,
+    input  wire logic [QUEUES-1:0][31:0] heads,
+    input  wire logic bus_master,
 
-    input  logic part_valid,
+    input  wire logic part_valid,
     output logic part_ready,
-    input  logic [QUEUE_WIDTH-1:0] part_queue,
-    input  logic [511:0] part_data,
-    input  logic [6:0] part_bytes,
-    input  logic part_first,
-    input  logic part_last,
-    input  logic [31:0] part_length,
-    input  logic part_intact,
+    input  wire logic [QUEUE_WIDTH-1:0] part_queue,
+    input  wire logic [511:0] part_data,
+    input  wire logic [6:0] part_bytes,
+    input  wire logic part_first,
+    input  wire logic part_last,
+    input  wire logic [31:0] part_length,
+    input  wire logic part_intact,
 
     request_stream.source tx,
     // A record has left the core: whoever reads `messages` then finds it in memory, because completions do not pass writes.
-    input  logic record_left,
+    input  wire logic record_left,
 
     output logic [31:0] messages,
     output logic [31:0] dropped
@@ -125,3 +128,5 @@ module message_writer #(
         end
     end
 endmodule
+
+`default_nettype wire

@@ -1,19 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Counts commands that have ended, and writes a notice to host memory for each that asks for one. A notice leaves behind the
 // data of its command. Software reports how many it has read; the notifier waits rather than overwrite one.
 module notifier #(
     parameter DATA_WIDTH = 256
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     // Notices may start.
-    input  logic go,
-    input  registers_pkg::settings_t settings,
-    input  logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
+    input  wire logic go,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
 
     // Of the two executors, which take turns; each is held for a clock at least.
-    input  logic [1:0] ended_valid,
+    input  wire logic [1:0] ended_valid,
     output logic [1:0] ended_ready,
-    input  pcielab_pkg::ended_command_t [1:0] ended,
+    input  wire pcielab_pkg::ended_command_t [1:0] ended,
 
     request_stream.source tx,
     output logic [31:0] done
@@ -83,3 +86,5 @@ module notifier #(
         end
     end
 endmodule
+
+`default_nettype wire

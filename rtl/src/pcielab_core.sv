@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The core with a port for each signal of its streams: for benches, pcielab-rtl, and tools without interfaces. See
 // benchmark_core.sv for the ports and streams.sv for the rules of the streams.
 module pcielab_core #(
@@ -10,38 +13,38 @@ module pcielab_core #(
     parameter COMMANDS = 1,
     parameter MEMORY_BYTES = 65536
 ) (
-    input  logic clk, rst,
-    input  logic [2:0] max_payload, max_read_request,
-    input  logic bus_master, function_reset, msix_enable, msix_mask,
-    input  logic completion_boundary_128, extended_tags_known, extended_tags,
+    input  wire logic clk, rst,
+    input  wire logic [2:0] max_payload, max_read_request,
+    input  wire logic bus_master, function_reset, msix_enable, msix_mask,
+    input  wire logic completion_boundary_128, extended_tags_known, extended_tags,
     output logic function_reset_done, test_ended,
 
     output logic tx_valid, tx_sop, tx_eop, tx_write,
-    input  logic tx_ready,
+    input  wire logic tx_ready,
     output logic [63:0] tx_address,
     output logic [10:0] tx_dwords,
     output logic [3:0] tx_first_be, tx_last_be,
     output logic [pcielab_pkg::TAG_WIDTH-1:0] tx_tag,
     output logic [DATA_WIDTH-1:0] tx_data,
 
-    input  logic rx_valid, rx_sop, rx_eop, rx_poisoned,
-    input  logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
-    input  logic [2:0] rx_status,
-    input  logic [12:0] rx_byte_count,
-    input  logic [6:0] rx_lower_address,
-    input  logic [10:0] rx_dwords,
-    input  logic [DATA_WIDTH-1:0] rx_data,
+    input  wire logic rx_valid, rx_sop, rx_eop, rx_poisoned,
+    input  wire logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
+    input  wire logic [2:0] rx_status,
+    input  wire logic [12:0] rx_byte_count,
+    input  wire logic [6:0] rx_lower_address,
+    input  wire logic [10:0] rx_dwords,
+    input  wire logic [DATA_WIDTH-1:0] rx_data,
 
-    input  logic reg_valid, reg_write,
+    input  wire logic reg_valid, reg_write,
     output logic reg_ready, reg_response_valid,
-    input  logic [16:0] reg_address,
-    input  logic [31:0] reg_data,
+    input  wire logic [16:0] reg_address,
+    input  wire logic [31:0] reg_data,
     output logic [31:0] reg_response_data,
 
-    input  logic store_valid, store_sop, store_eop,
+    input  wire logic store_valid, store_sop, store_eop,
     output logic store_ready,
-    input  pcielab_pkg::host_request_t store,
-    input  logic [DATA_WIDTH-1:0] store_data
+    input  wire pcielab_pkg::host_request_t store,
+    input  wire logic [DATA_WIDTH-1:0] store_data
 );
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) requests ();
     assign requests.ready = tx_ready;
@@ -73,3 +76,5 @@ module pcielab_core #(
         .access(accesses), .store(stores), .test_ended
     );
 endmodule
+
+`default_nettype wire

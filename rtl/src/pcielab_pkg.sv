@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Widths, headers and functions that the modules of the core share; registers_pkg has the registers.
 package pcielab_pkg;
     // A buffer has at most 1,024 pieces of 4 GiB.
@@ -140,3 +143,5 @@ package pcielab_pkg;
         return 4'(4'b1111 >> (2'd3 - last));
     endfunction
 endpackage
+
+`default_nettype wire

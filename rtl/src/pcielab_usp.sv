@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The core behind the PCIe hard block of an UltraScale+ device ("Integrated Block for PCIe", PG213): connect ports of
 // the same names. rtl/README.md has the configuration of the block.
 module pcielab_usp #(
@@ -20,46 +23,46 @@ module pcielab_usp #(
     parameter CQ_USER_WIDTH = DATA_WIDTH == 512 ? 183 : 88,
     parameter CC_USER_WIDTH = DATA_WIDTH == 512 ? 81 : 33
 ) (
-    input  logic user_clk,
-    input  logic user_reset,
+    input  wire logic user_clk,
+    input  wire logic user_reset,
 
     output logic [DATA_WIDTH-1:0] s_axis_rq_tdata,
     output logic [KEEP_WIDTH-1:0] s_axis_rq_tkeep,
     output logic s_axis_rq_tlast,
-    input  logic s_axis_rq_tready,
+    input  wire logic s_axis_rq_tready,
     output logic [RQ_USER_WIDTH-1:0] s_axis_rq_tuser,
     output logic s_axis_rq_tvalid,
 
-    input  logic [DATA_WIDTH-1:0] m_axis_rc_tdata,
-    input  logic [KEEP_WIDTH-1:0] m_axis_rc_tkeep,
-    input  logic m_axis_rc_tlast,
+    input  wire logic [DATA_WIDTH-1:0] m_axis_rc_tdata,
+    input  wire logic [KEEP_WIDTH-1:0] m_axis_rc_tkeep,
+    input  wire logic m_axis_rc_tlast,
     output logic m_axis_rc_tready,
-    input  logic [RC_USER_WIDTH-1:0] m_axis_rc_tuser,
-    input  logic m_axis_rc_tvalid,
+    input  wire logic [RC_USER_WIDTH-1:0] m_axis_rc_tuser,
+    input  wire logic m_axis_rc_tvalid,
 
-    input  logic [DATA_WIDTH-1:0] m_axis_cq_tdata,
-    input  logic [KEEP_WIDTH-1:0] m_axis_cq_tkeep,
-    input  logic m_axis_cq_tlast,
+    input  wire logic [DATA_WIDTH-1:0] m_axis_cq_tdata,
+    input  wire logic [KEEP_WIDTH-1:0] m_axis_cq_tkeep,
+    input  wire logic m_axis_cq_tlast,
     output logic m_axis_cq_tready,
-    input  logic [CQ_USER_WIDTH-1:0] m_axis_cq_tuser,
-    input  logic m_axis_cq_tvalid,
+    input  wire logic [CQ_USER_WIDTH-1:0] m_axis_cq_tuser,
+    input  wire logic m_axis_cq_tvalid,
     output logic [1:0] pcie_cq_np_req,
 
     output logic [DATA_WIDTH-1:0] s_axis_cc_tdata,
     output logic [KEEP_WIDTH-1:0] s_axis_cc_tkeep,
     output logic s_axis_cc_tlast,
-    input  logic s_axis_cc_tready,
+    input  wire logic s_axis_cc_tready,
     output logic [CC_USER_WIDTH-1:0] s_axis_cc_tuser,
     output logic s_axis_cc_tvalid,
 
-    input  logic [1:0] cfg_max_payload,
-    input  logic [2:0] cfg_max_read_req,
-    input  logic [15:0] cfg_function_status,
-    input  logic [3:0] cfg_rcb_status,
-    input  logic [3:0] cfg_flr_in_process,
+    input  wire logic [1:0] cfg_max_payload,
+    input  wire logic [2:0] cfg_max_read_req,
+    input  wire logic [15:0] cfg_function_status,
+    input  wire logic [3:0] cfg_rcb_status,
+    input  wire logic [3:0] cfg_flr_in_process,
     output logic [3:0] cfg_flr_done,
-    input  logic [3:0] cfg_interrupt_msix_enable,
-    input  logic [3:0] cfg_interrupt_msix_mask,
+    input  wire logic [3:0] cfg_interrupt_msix_enable,
+    input  wire logic [3:0] cfg_interrupt_msix_mask,
 
     output logic [9:0] cfg_mgmt_addr,
     output logic [7:0] cfg_mgmt_function_number,
@@ -67,8 +70,8 @@ module pcielab_usp #(
     output logic [31:0] cfg_mgmt_write_data,
     output logic [3:0] cfg_mgmt_byte_enable,
     output logic cfg_mgmt_read,
-    input  logic [31:0] cfg_mgmt_read_data,
-    input  logic cfg_mgmt_read_write_done,
+    input  wire logic [31:0] cfg_mgmt_read_data,
+    input  wire logic cfg_mgmt_read_write_done,
     output logic cfg_mgmt_debug_access
 );
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) tx ();
@@ -120,3 +123,5 @@ module pcielab_usp #(
         .s_axis_cc_tuser, .s_axis_cc_tvalid
     );
 endmodule
+
+`default_nettype wire

@@ -1,17 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Translates an offset in the host buffer into a bus address. The buffer consists of pieces of equal size, a power of two of
 // at least 1 MiB, whose addresses software writes into a table. LATENCY clocks after the offset come the address and whether
 // the transfer lies within one piece of the buffer.
 module piece_table #(
     parameter LATENCY = 3
 ) (
-    input  logic clk,
-    input  logic table_write,
-    input  logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] table_address,
-    input  logic [31:0] table_data,
-    input  logic [10:0] pieces,
-    input  logic [5:0] piece_shift,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] length,
+    input  wire logic clk,
+    input  wire logic table_write,
+    input  wire logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] table_address,
+    input  wire logic [31:0] table_data,
+    input  wire logic [10:0] pieces,
+    input  wire logic [5:0] piece_shift,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] length,
     output logic [63:0] address,
     output logic in_buffer
 );
@@ -53,3 +56,5 @@ module piece_table #(
 
     initial if (LATENCY != 3) $error("an address takes 3 clocks from its offset");
 endmodule
+
+`default_nettype wire

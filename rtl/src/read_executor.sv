@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Executes commands that read from the bus: turns each into transfers that cross no multiple of 4 KiB, and reports it once
 // all of them are answered. Transfers are answered in any order; commands are reported in theirs.
 module read_executor #(
@@ -5,27 +8,27 @@ module read_executor #(
     parameter TAGS = 64,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
 
-    input  logic command_valid,
+    input  wire logic command_valid,
     output logic command_ready,
-    input  pcielab_pkg::command_t command,
+    input  wire pcielab_pkg::command_t command,
 
     output logic transfer_valid,
-    input  logic transfer_ready,
+    input  wire logic transfer_ready,
     output pcielab_pkg::transfer_t transfer,
 
     // A transfer gets a slot, in the order of transfers.
-    input  logic take_slot,
-    input  logic [ID_WIDTH-1:0] taken_slot,
+    input  wire logic take_slot,
+    input  wire logic [ID_WIDTH-1:0] taken_slot,
     // All data of the transfer in a slot have come.
-    input  logic free_slot,
-    input  logic [ID_WIDTH-1:0] freed_slot,
+    input  wire logic free_slot,
+    input  wire logic [ID_WIDTH-1:0] freed_slot,
 
     output logic ended_valid,
-    input  logic ended_ready,
+    input  wire logic ended_ready,
     output pcielab_pkg::ended_command_t ended
 );
     import pcielab_pkg::*;
@@ -98,3 +101,5 @@ module read_executor #(
         if (rst) {answer, answered, head_settled, head_answered, head, taken, tail, count} <= '0;
     end
 endmodule
+
+`default_nettype wire

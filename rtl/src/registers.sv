@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The register file that rtl/registers.rdl describes.
 //
 // One access at a time. Reads are answered three clocks after they were taken, because memories need two.
@@ -9,14 +12,14 @@ module registers #(
     parameter COMMANDS = 1,
     parameter RECORD_WIDTH = $clog2(RECORDS)
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
     register_access.sink access,
 
     output registers_pkg::settings_t settings,
     output logic parameters_good,
-    input  registers_pkg::status_t status,
+    input  wire registers_pkg::status_t status,
 
     output logic piece_write,
     output logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] piece_address,
@@ -26,17 +29,17 @@ module registers #(
 
     // For each message queue: parts that software has read, and buffers given out.
     output logic [QUEUES-1:0][31:0] data_taken,
-    input  logic [QUEUES-1:0][31:0] heads,
+    input  wire logic [QUEUES-1:0][31:0] heads,
 
     // A command is submitted in `memory_data`.
     output logic submit,
     output logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
-    input  logic [pcielab_pkg::COMMAND_QUEUES-1:0][$clog2(pcielab_pkg::COMMAND_DEPTH):0] commands_waiting,
+    input  wire logic [pcielab_pkg::COMMAND_QUEUES-1:0][$clog2(pcielab_pkg::COMMAND_DEPTH):0] commands_waiting,
 
     output logic [11:0] bin_address,
-    input  logic [31:0] bin_count,
+    input  wire logic [31:0] bin_count,
     output logic [RECORD_WIDTH-1:0] record_address,
-    input  logic [31:0] record
+    input  wire logic [31:0] record
 );
     import pcielab_pkg::*;
     import registers_pkg::*;
@@ -130,3 +133,5 @@ module registers #(
         end
     end
 endmodule
+
+`default_nettype wire

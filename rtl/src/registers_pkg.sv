@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Made by rtl/generate_registers.py from rtl/registers.rdl.
 package registers_pkg;
     localparam logic [16:0] ID_ADDRESS = 17'h00000;
@@ -545,3 +548,5 @@ package registers_pkg;
         read_status |= {32{at[35]}} & {31'b0, status.vector_pending};
     endfunction
 endpackage
+
+`default_nettype wire

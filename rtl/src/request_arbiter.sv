@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Arbitrates several sources of requests: whole requests, in turns while several wait. A request of the source that was
 // served last passes in the clock in which it arrives; one of another source passes a clock later, or behind the request
 // in front of it without a gap.
@@ -6,8 +9,8 @@ module request_arbiter #(
     parameter SOURCES = 2,
     parameter SOURCE_WIDTH = $clog2(SOURCES)
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     request_stream.sink in [SOURCES],
     request_stream.source out
 );
@@ -45,3 +48,5 @@ module request_arbiter #(
         if (rst) {begun, chosen} <= '0;
     end
 endmodule
+
+`default_nettype wire

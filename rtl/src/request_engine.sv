@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Turns parts of transfers into requests on the link, in order: a tag for each read, a slot among the reads in flight for
 // each transfer that reads, byte enables, and the payload of writes. A read takes one clock, a write one clock per beat.
 module request_engine #(
@@ -5,20 +8,20 @@ module request_engine #(
     parameter TAGS = 64,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic [31:0] data_key,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic [31:0] data_key,
 
-    input  logic part_valid,
+    input  wire logic part_valid,
     output logic part_ready,
-    input  pcielab_pkg::transfer_t part,
-    input  logic part_first,
-    input  logic part_last,
+    input  wire pcielab_pkg::transfer_t part,
+    input  wire logic part_first,
+    input  wire logic part_last,
 
-    input  logic tag_valid,
-    input  logic [ID_WIDTH-1:0] tag,
-    input  logic slot_valid,
-    input  logic [ID_WIDTH-1:0] slot,
+    input  wire logic tag_valid,
+    input  wire logic [ID_WIDTH-1:0] tag,
+    input  wire logic slot_valid,
+    input  wire logic [ID_WIDTH-1:0] slot,
     // A read takes the offered tag; the first of a transfer also takes the offered slot.
     output logic issue,
     output logic issue_first,
@@ -89,3 +92,5 @@ module request_engine #(
         if (rst) tx.valid <= 1'b0;
     end
 endmodule
+
+`default_nettype wire

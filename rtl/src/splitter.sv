@@ -1,19 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Cuts transfers into parts that fit a TLP: reads at multiples of MRRS, writes at multiples of MPS. Both divide 4 KiB, so
 // that no part crosses a page. One part each clock, the first one two clocks after its transfer.
 module splitter (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     // Both limits as the device control register encodes them: 128 << code bytes. They may change at any time: a transfer is
     // cut by the limit of the clock before the one in which it is taken.
-    input  logic [2:0] max_payload,
-    input  logic [2:0] max_read_request,
-    input  logic in_valid,
+    input  wire logic [2:0] max_payload,
+    input  wire logic [2:0] max_read_request,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  pcielab_pkg::transfer_t in_transfer,
+    input  wire pcielab_pkg::transfer_t in_transfer,
     // A transfer waits, or a part.
     output logic busy,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output pcielab_pkg::transfer_t out_part,
     output logic out_first,
     output logic out_last,
@@ -79,3 +82,5 @@ module splitter (
         if (rst) out_valid <= 1'b0;
     end
 endmodule
+
+`default_nettype wire

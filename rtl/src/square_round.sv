@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // A round of squares64: x * x + addend, with its halves swapped. One result each clock, after three clocks.
 module square_round (
-    input  logic clk,
-    input  logic [63:0] x,
-    input  logic [63:0] addend,
+    input  wire logic clk,
+    input  wire logic [63:0] x,
+    input  wire logic [63:0] addend,
     output logic [63:0] result
 );
     logic [63:0] low_square, sum, addend_1, addend_2;
@@ -20,3 +23,5 @@ module square_round (
         {result[31:0], result[63:32]} <= sum + addend_2;
     end
 endmodule
+
+`default_nettype wire

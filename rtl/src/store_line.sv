@@ -1,13 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Makes a line of 64 bytes of each store to the message window: whole words of 8 bytes at their index in the buffer. Any other
 // store, of partial words or across buffers, raises `bad` and is dropped.
 module store_line #(
     parameter DATA_WIDTH = 256
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     host_stream.sink store,
     output logic line_valid,
-    input  logic line_ready,
+    input  wire logic line_ready,
     // The buffer of 64 bytes, counted from the start of the window.
     output logic [15:0] line_buffer,
     output logic [7:0] line_words,
@@ -56,3 +59,5 @@ module store_line #(
         if (rst) {line_valid, bad} <= '0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The transmit queues: stores arrive in any order, go to the slot of their address, and leave in order. A queue has SLOTS
 // buffers of 64 bytes, and a window of twice as many in the address space, which distinguishes a buffer from that of the next
 // round. A store beyond the free buffers waits, and holds up later stores, for at most TIMEOUT clocks; then it is lost and
@@ -9,25 +12,25 @@ module store_slots #(
     parameter QUEUE_WIDTH = $clog2(QUEUES),
     parameter SLOT_WIDTH = $clog2(SLOTS)
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic [31:0] timeout,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic [31:0] timeout,
     // Rises QUEUES * SLOTS clocks after a reset; no store is accepted before.
     output logic ready,
 
-    input  logic line_valid,
+    input  wire logic line_valid,
     output logic line_ready,
-    input  logic [15:0] line_buffer,
-    input  logic [7:0] line_words,
-    input  logic [511:0] line_data,
+    input  wire logic [15:0] line_buffer,
+    input  wire logic [7:0] line_words,
+    input  wire logic [511:0] line_data,
 
     // The first buffer of a queue: which words have arrived, at once, and its data, a clock later.
-    input  logic [QUEUE_WIDTH-1:0] look_queue,
+    input  wire logic [QUEUE_WIDTH-1:0] look_queue,
     output logic [7:0] look_words,
     output logic [511:0] look_data,
     // Frees the first buffer of a queue. It must not be looked up in the same clock.
-    input  logic take,
-    input  logic [QUEUE_WIDTH-1:0] take_queue,
+    input  wire logic take,
+    input  wire logic [QUEUE_WIDTH-1:0] take_queue,
     // Buffers that each queue has given out.
     output logic [QUEUES-1:0][31:0] heads,
     // For one clock.
@@ -87,3 +90,5 @@ module store_slots #(
         end
     end
 endmodule
+
+`default_nettype wire

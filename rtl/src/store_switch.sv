@@ -1,6 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Hands the host's stores to the owner of their BAR, in order: BAR 4 is the core's memory, all others are messages.
 module store_switch (
-    input  logic clk,
+    input  wire logic clk,
     host_stream.sink store,
     host_stream.source messages,
     host_stream.source memory
@@ -15,3 +18,5 @@ module store_switch (
     assign {memory.sop, memory.eop, memory.header, memory.data} = {store.sop, store.eop, store.header, store.data};
     always_ff @(posedge clk) if (store.valid && store.ready) begun_to_memory <= to_memory;
 endmodule
+
+`default_nettype wire

@@ -1,16 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // A queue of DEPTH entries, a power of two. An entry can be taken from the clock after it was put in.
 module stream_fifo #(
     parameter WIDTH = 32,
     parameter DEPTH = 32,
     parameter COUNT_WIDTH = $clog2(DEPTH) + 1
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic in_valid,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  logic [WIDTH-1:0] in_data,
+    input  wire logic [WIDTH-1:0] in_data,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output logic [WIDTH-1:0] out_data,
     output logic [COUNT_WIDTH-1:0] count
 );
@@ -33,3 +36,5 @@ module stream_fifo #(
         if (rst) {head, tail, count} <= '0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,15 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Registers a stream in both directions: neither `valid` nor `ready` passes in the same clock. One entry each clock, a clock
 // after it was put in; a spare register holds the entry that arrives as `out_ready` falls.
 module stream_register #(
     parameter WIDTH = 32
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic in_valid,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  logic [WIDTH-1:0] in_data,
+    input  wire logic [WIDTH-1:0] in_data,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output logic [WIDTH-1:0] out_data
 );
     logic spare_valid, leaves;
@@ -26,3 +29,5 @@ module stream_register #(
         if (rst) {out_valid, spare_valid} <= '0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The streams of the core and between its modules. A beat is taken in a clock with `valid` and `ready`; the header travels with
 // the first beat. The payload starts in the lowest double word of the first beat, whatever its address, and fills every beat
 // but the last.
@@ -47,3 +50,5 @@ interface register_access;
     modport source (output valid, write, address, data, input ready, response_valid, response_data);
     modport sink (input valid, write, address, data, output ready, response_valid, response_data);
 endinterface
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Removes the first HEADER_DWORDS double words, a hard block's descriptor, from each packet of a stream, and shifts the payload
 // down to the lowest lane. One beat each clock; with `out_ready` held high, `in_ready` stays high.
 //
@@ -6,18 +9,18 @@ module strip_header #(
     parameter DATA_WIDTH = 256,
     parameter HEADER_DWORDS = 4
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic in_valid,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  logic in_last,
+    input  wire logic in_last,
     // The beat has double words beyond the first HEADER_DWORDS.
-    input  logic in_beyond,
+    input  wire logic in_beyond,
     // The beat is damaged.
-    input  logic in_damaged,
-    input  logic [DATA_WIDTH-1:0] in_data,
+    input  wire logic in_damaged,
+    input  wire logic [DATA_WIDTH-1:0] in_data,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output logic out_sop,
     output logic out_eop,
     // With the first beat.
@@ -55,3 +58,5 @@ module strip_header #(
         if (rst) {held_valid, in_packet} <= '0;
     end
 endmodule
+
+`default_nettype wire

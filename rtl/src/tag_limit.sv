@@ -1,16 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The number of tags that a test uses: what software allows, and at most 32 while the host does not enable extended tags. With
 // neither word from software nor from the device control register, it is 32, which every host allows.
 module tag_limit #(
     parameter TAGS = 64,
     parameter WIDTH = $clog2(TAGS)
 ) (
-    input  logic clk,
+    input  wire logic clk,
     // The count changes only with a reset.
-    input  logic rst,
+    input  wire logic rst,
     // 0: software sets no limit.
-    input  logic [8:0] link_tags,
-    input  logic extended_tags_known,
-    input  logic extended_tags,
+    input  wire logic [8:0] link_tags,
+    input  wire logic extended_tags_known,
+    input  wire logic extended_tags,
     output logic [WIDTH:0] count
 );
     localparam logic [8:0] PLAIN = 9'd32;
@@ -22,3 +25,5 @@ module tag_limit #(
 
     always_ff @(posedge clk) if (rst) count <= (WIDTH + 1)'(allowed);
 endmodule
+
+`default_nettype wire

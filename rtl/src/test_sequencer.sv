@@ -1,35 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Runs a test: turns addresses into transfers in the order and at the pace of the operation, and ends the test when all are
 // done, on a stop, or at the first fault. It reports the end only when nothing is in flight; time-outs bound this wait.
 //
 // Latency operations have one transaction in flight: a read, or a write followed by a read of the same bytes. The request
 // engine limits those of bandwidth operations.
 module test_sequencer (
-    input  logic clk,
-    input  logic rst,
-    input  registers_pkg::settings_t settings,
-    input  logic parameters_good,
-    input  logic bus_master,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic parameters_good,
+    input  wire logic bus_master,
 
     // All modules are cleared.
-    input  logic prepared,
+    input  wire logic prepared,
     output logic prepare,
 
-    input  logic address_valid,
+    input  wire logic address_valid,
     output logic address_ready,
-    input  logic [63:0] address,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
-    input  logic address_in_buffer,
+    input  wire logic [63:0] address,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
+    input  wire logic address_in_buffer,
 
     output logic transfer_valid,
-    input  logic transfer_ready,
+    input  wire logic transfer_ready,
     output pcielab_pkg::transfer_t transfer,
 
     // A read was answered whole.
-    input  logic read_done,
+    input  wire logic read_done,
     // No request and no completion is in flight.
-    input  logic quiet,
-    input  logic fault,
-    input  registers_pkg::result_t fault_kind,
+    input  wire logic quiet,
+    input  wire logic fault,
+    input  wire registers_pkg::result_t fault_kind,
 
     output registers_pkg::state_t state,
     output registers_pkg::result_t result,
@@ -137,3 +140,5 @@ module test_sequencer (
         end
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // The offset in the host buffer of the n-th usable unit of a window. One unit each clock, LATENCY clocks after its number.
 //
 // Units whose transfer would cross a page are left out. They repeat with a period of at most 64 units; software writes the
@@ -5,12 +8,12 @@
 module unit_offset #(
     parameter LATENCY = 5
 ) (
-    input  logic clk,
-    input  registers_pkg::settings_t settings,
-    input  logic table_write,
-    input  logic [5:0] table_address,
-    input  logic [5:0] table_data,
-    input  logic [pcielab_pkg::UNIT_WIDTH-1:0] nth,
+    input  wire logic clk,
+    input  wire registers_pkg::settings_t settings,
+    input  wire logic table_write,
+    input  wire logic [5:0] table_address,
+    input  wire logic [5:0] table_data,
+    input  wire logic [pcielab_pkg::UNIT_WIDTH-1:0] nth,
     output logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset
 );
     import pcielab_pkg::*;
@@ -42,3 +45,5 @@ module unit_offset #(
 
     initial if (LATENCY != 5) $error("a unit takes 5 clocks from number to offset");
 endmodule
+
+`default_nettype wire

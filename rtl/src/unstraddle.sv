@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Separates the packets of a stream in which one may start in the beat where another ends (straddling), removes the first
 // three double words of each, a hard block's descriptor, and shifts the payload down to the lowest lane. One beat each clock.
 //
@@ -7,17 +10,17 @@ module unstraddle #(
     parameter DATA_WIDTH = 512,
     parameter SEGMENTS = DATA_WIDTH / 128
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic in_valid,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic in_valid,
     output logic in_ready,
     // Segments in which a packet starts or ends; the last double word of those in which one ends.
-    input  logic [SEGMENTS-1:0] in_starts,
-    input  logic [SEGMENTS-1:0] in_ends,
-    input  logic [SEGMENTS-1:0][1:0] in_last_dword,
+    input  wire logic [SEGMENTS-1:0] in_starts,
+    input  wire logic [SEGMENTS-1:0] in_ends,
+    input  wire logic [SEGMENTS-1:0][1:0] in_last_dword,
     // All packets in the beat are damaged.
-    input  logic in_damaged,
-    input  logic [DATA_WIDTH-1:0] in_data,
+    input  wire logic in_damaged,
+    input  wire logic [DATA_WIDTH-1:0] in_data,
     output logic out_valid,
     output logic out_sop,
     output logic out_eop,
@@ -100,3 +103,5 @@ module unstraddle #(
         if (rst) {held_valid, in_packet, out_valid} <= '0;
     end
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Answers to the host, for the completer completion interface (CC) of the UltraScale+ hard block. PG213, "Completer Completion
 // Descriptor Format".
 module usp_cc #(
@@ -5,17 +8,17 @@ module usp_cc #(
     parameter LANES = DATA_WIDTH / 32,
     parameter USER_WIDTH = DATA_WIDTH == 512 ? 81 : 33
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
-    input  logic answer_valid,
+    input  wire logic answer_valid,
     output logic answer_ready,
-    input  pcielab_pkg::host_answer_t answer,
+    input  wire pcielab_pkg::host_answer_t answer,
 
     output logic [DATA_WIDTH-1:0] s_axis_cc_tdata,
     output logic [LANES-1:0] s_axis_cc_tkeep,
     output logic s_axis_cc_tlast,
-    input  logic s_axis_cc_tready,
+    input  wire logic s_axis_cc_tready,
     output logic [USER_WIDTH-1:0] s_axis_cc_tuser,
     output logic s_axis_cc_tvalid
 );
@@ -54,3 +57,5 @@ module usp_cc #(
         assign s_axis_cc_tuser = '0;
     end
 endmodule
+
+`default_nettype wire

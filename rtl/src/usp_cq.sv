@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Converts requests of the host from the completer request interface (CQ) of the UltraScale+ hard block: dword-aligned,
 // without straddling. PG213, "Completer Request Descriptor Formats".
 module usp_cq #(
@@ -5,15 +8,15 @@ module usp_cq #(
     parameter LANES = DATA_WIDTH / 32,
     parameter USER_WIDTH = DATA_WIDTH == 512 ? 183 : 88
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
-    input  logic [DATA_WIDTH-1:0] m_axis_cq_tdata,
-    input  logic [LANES-1:0] m_axis_cq_tkeep,
-    input  logic m_axis_cq_tlast,
+    input  wire logic [DATA_WIDTH-1:0] m_axis_cq_tdata,
+    input  wire logic [LANES-1:0] m_axis_cq_tkeep,
+    input  wire logic m_axis_cq_tlast,
     output logic m_axis_cq_tready,
-    input  logic [USER_WIDTH-1:0] m_axis_cq_tuser,
-    input  logic m_axis_cq_tvalid,
+    input  wire logic [USER_WIDTH-1:0] m_axis_cq_tuser,
+    input  wire logic m_axis_cq_tvalid,
 
     host_stream.source host
 );
@@ -51,3 +54,5 @@ module usp_cq #(
     always_ff @(posedge clk)
         if (m_axis_cq_tvalid && m_axis_cq_tready) byte_enables <= {m_axis_cq_tuser[LAST_BE+:4], m_axis_cq_tuser[3:0]};
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Reads the device control register over the configuration management interface (cfg_mgmt) of the UltraScale+ hard block, again
 // and again: whether the host enables extended tags is on no wire. PG213, "Configuration Management Interface".
 module usp_device_control #(
@@ -6,8 +9,8 @@ module usp_device_control #(
     // Clocks between two reads: 2 to this power.
     parameter PAUSE_LOG2 = 10
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
     output logic [9:0] cfg_mgmt_addr,
     output logic [7:0] cfg_mgmt_function_number,
@@ -15,8 +18,8 @@ module usp_device_control #(
     output logic [31:0] cfg_mgmt_write_data,
     output logic [3:0] cfg_mgmt_byte_enable,
     output logic cfg_mgmt_read,
-    input  logic [31:0] cfg_mgmt_read_data,
-    input  logic cfg_mgmt_read_write_done,
+    input  wire logic [31:0] cfg_mgmt_read_data,
+    input  wire logic cfg_mgmt_read_write_done,
     output logic cfg_mgmt_debug_access,
 
     // The register was read.
@@ -41,3 +44,5 @@ module usp_device_control #(
         if (rst) {cfg_mgmt_read, known, extended_tags, waited} <= '0;
     end
 endmodule
+
+`default_nettype wire

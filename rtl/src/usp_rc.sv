@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Converts the requester completion interface (RC) of the UltraScale+ hard block to the core's completions: dword-aligned.
 // With straddling, a completion may start in the beat where another ends: two of them with 256 bits, four with 512. PG213,
 // "Requester Completion Descriptor Format" and "Straddle Option for Requester Completion Interface".
@@ -11,15 +14,15 @@ module usp_rc #(
     parameter LANES = DATA_WIDTH / 32,
     parameter USER_WIDTH = DATA_WIDTH == 512 ? 161 : 75
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
-    input  logic [DATA_WIDTH-1:0] m_axis_rc_tdata,
-    input  logic [LANES-1:0] m_axis_rc_tkeep,
-    input  logic m_axis_rc_tlast,
+    input  wire logic [DATA_WIDTH-1:0] m_axis_rc_tdata,
+    input  wire logic [LANES-1:0] m_axis_rc_tkeep,
+    input  wire logic m_axis_rc_tlast,
     output logic m_axis_rc_tready,
-    input  logic [USER_WIDTH-1:0] m_axis_rc_tuser,
-    input  logic m_axis_rc_tvalid,
+    input  wire logic [USER_WIDTH-1:0] m_axis_rc_tuser,
+    input  wire logic m_axis_rc_tvalid,
 
     completion_stream.source rx
 );
@@ -105,3 +108,5 @@ module usp_rc #(
 
     always_ff @(posedge clk) if (valid && rx.sop) held_left_out <= left_out;
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Converts the core's requests to the requester request interface (RQ) of the UltraScale+ hard block: dword-aligned, without
 // straddling, with tags of the core ("client tag"). PG213, "Requester Request Descriptor Formats".
 module usp_rq #(
@@ -5,15 +8,15 @@ module usp_rq #(
     parameter LANES = DATA_WIDTH / 32,
     parameter USER_WIDTH = DATA_WIDTH == 512 ? 137 : 62
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
 
     request_stream.sink tx,
 
     output logic [DATA_WIDTH-1:0] s_axis_rq_tdata,
     output logic [LANES-1:0] s_axis_rq_tkeep,
     output logic s_axis_rq_tlast,
-    input  logic s_axis_rq_tready,
+    input  wire logic s_axis_rq_tready,
     output logic [USER_WIDTH-1:0] s_axis_rq_tuser,
     output logic s_axis_rq_tvalid
 );
@@ -52,3 +55,5 @@ module usp_rq #(
         assign s_axis_rq_tuser = USER_WIDTH'({request.header.last_be, request.header.first_be});
     end
 endmodule
+
+`default_nettype wire

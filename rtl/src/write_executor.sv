@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Executes commands that write to the bus: cuts each at multiples of MPS, reads the core's memory ahead of the request
 // stream, and reports the command when its last beat has left. The beats of a request leave without a gap.
 module write_executor #(
@@ -5,26 +8,26 @@ module write_executor #(
     parameter MEMORY_BYTES = 65536,
     parameter ADDRESS_WIDTH = $clog2(MEMORY_BYTES / (DATA_WIDTH / 8))
 ) (
-    input  logic clk,
-    input  logic rst,
+    input  wire logic clk,
+    input  wire logic rst,
     // Requests may start.
-    input  logic go,
+    input  wire logic go,
     // 128 << code bytes.
-    input  logic [2:0] max_payload,
-    input  logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
+    input  wire logic [2:0] max_payload,
+    input  wire logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
 
-    input  logic command_valid,
+    input  wire logic command_valid,
     output logic command_ready,
-    input  pcielab_pkg::command_t command,
+    input  wire pcielab_pkg::command_t command,
 
     // Data come two clocks after their address.
     output logic [ADDRESS_WIDTH-1:0] memory_address,
-    input  logic [DATA_WIDTH-1:0] memory_data,
+    input  wire logic [DATA_WIDTH-1:0] memory_data,
 
     request_stream.source tx,
 
     output logic ended_valid,
-    input  logic ended_ready,
+    input  wire logic ended_ready,
     output pcielab_pkg::ended_command_t ended
 );
     import pcielab_pkg::*;
@@ -128,3 +131,5 @@ module write_executor #(
         if (rst) left_whole <= '0;
     end
 endmodule
+
+`default_nettype wire

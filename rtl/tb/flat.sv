@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Modules with streams, with a port for each signal: Verilator supports no interface as a top port, and cocotb drives ports.
 
 module flat_request_engine #(
@@ -5,10 +8,10 @@ module flat_request_engine #(
     parameter TAGS = 64,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  logic clk, rst, part_valid, part_first, part_last, tag_valid, slot_valid, tx_ready,
-    input  logic [31:0] data_key,
-    input  pcielab_pkg::transfer_t part,
-    input  logic [ID_WIDTH-1:0] tag, slot,
+    input  wire logic clk, rst, part_valid, part_first, part_last, tag_valid, slot_valid, tx_ready,
+    input  wire logic [31:0] data_key,
+    input  wire pcielab_pkg::transfer_t part,
+    input  wire logic [ID_WIDTH-1:0] tag, slot,
     output logic part_ready, issue, issue_first, tx_valid, tx_sop, tx_eop, tx_write, tx_starts_transfer, tx_ends_transfer,
     output logic [ID_WIDTH-1:0] issue_slot,
     output logic [63:0] tx_address,
@@ -29,10 +32,10 @@ module flat_request_arbiter #(
     parameter DATA_WIDTH = 256,
     parameter SOURCES = 2
 ) (
-    input  logic clk, rst, out_ready,
-    input  logic [SOURCES-1:0] in_valid, in_sop, in_eop,
-    input  pcielab_pkg::request_t [SOURCES-1:0] in_request,
-    input  logic [SOURCES-1:0][DATA_WIDTH-1:0] in_data,
+    input  wire logic clk, rst, out_ready,
+    input  wire logic [SOURCES-1:0] in_valid, in_sop, in_eop,
+    input  wire pcielab_pkg::request_t [SOURCES-1:0] in_request,
+    input  wire logic [SOURCES-1:0][DATA_WIDTH-1:0] in_data,
     output logic [SOURCES-1:0] in_ready,
     output logic out_valid, out_sop, out_eop,
     output pcielab_pkg::request_t out_request,
@@ -55,18 +58,18 @@ module flat_completion_tracker #(
     parameter TAGS = 64,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  logic clk, rst, issue, rx_valid, rx_sop, rx_eop, rx_poisoned,
-    input  logic [31:0] timeout,
-    input  logic [ID_WIDTH-1:0] issue_tag, issue_slot,
-    input  logic [5:0] issue_parts,
-    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] issue_offset,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] issue_length,
-    input  logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
-    input  logic [2:0] rx_status,
-    input  logic [12:0] rx_byte_count,
-    input  logic [6:0] rx_lower_address,
-    input  logic [10:0] rx_dwords,
-    input  logic [DATA_WIDTH-1:0] rx_data,
+    input  wire logic clk, rst, issue, rx_valid, rx_sop, rx_eop, rx_poisoned,
+    input  wire logic [31:0] timeout,
+    input  wire logic [ID_WIDTH-1:0] issue_tag, issue_slot,
+    input  wire logic [5:0] issue_parts,
+    input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] issue_offset,
+    input  wire logic [pcielab_pkg::LENGTH_WIDTH-1:0] issue_length,
+    input  wire logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
+    input  wire logic [2:0] rx_status,
+    input  wire logic [12:0] rx_byte_count,
+    input  wire logic [6:0] rx_lower_address,
+    input  wire logic [10:0] rx_dwords,
+    input  wire logic [DATA_WIDTH-1:0] rx_data,
     output logic ready, free_tag, free_slot, transfer_done, expected_data, fault, timed_out, quiet, space_freed,
     output logic space_freed_first,
     output logic [6:0] space_freed_address,
@@ -89,13 +92,13 @@ module flat_message_receiver #(
     parameter QUEUES = 4,
     parameter SLOTS = 64
 ) (
-    input  logic clk, rst, enable, stuffed, bus_master, store_valid, store_sop, store_eop, out_ready,
-    input  logic [31:0] timeout, records_taken,
-    input  logic [63:0] data_address, records_address,
-    input  logic [4:0] data_log2, records_log2,
-    input  logic [QUEUES-1:0][31:0] data_taken,
-    input  pcielab_pkg::host_request_t store,
-    input  logic [DATA_WIDTH-1:0] store_data,
+    input  wire logic clk, rst, enable, stuffed, bus_master, store_valid, store_sop, store_eop, out_ready,
+    input  wire logic [31:0] timeout, records_taken,
+    input  wire logic [63:0] data_address, records_address,
+    input  wire logic [4:0] data_log2, records_log2,
+    input  wire logic [QUEUES-1:0][31:0] data_taken,
+    input  wire pcielab_pkg::host_request_t store,
+    input  wire logic [DATA_WIDTH-1:0] store_data,
     output logic store_ready, out_valid, out_sop, out_eop,
     output pcielab_pkg::request_t out_request,
     output logic [DATA_WIDTH-1:0] out_data,
@@ -125,3 +128,17 @@ module flat_message_receiver #(
     assign record_left = tx.valid && tx.ready && tx.header.dwords == 11'd8;
     message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (.store(stores), .*);
 endmodule
+
+// The rules of contracts.sv, on ports.
+module flat_contracts (
+    input  wire logic clk, rst, valid, ready, sop, eop, last,
+    input  wire logic [7:0] payload,
+    input  wire logic [11:0] length,
+    input  wire logic [7:0] keep
+);
+    held_contract #(.WIDTH(8)) held (.clk, .rst, .valid, .ready, .payload);
+    packet_contract packets (.clk, .rst, .taken(valid && ready), .sop, .eop, .beats((length + 12'd7) / 12'd8));
+    axi_contract #(.LANES(8)) axi (.clk, .rst, .valid, .ready, .last, .keep, .dwords(length));
+endmodule
+
+`default_nettype wire

@@ -1,20 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // add_header and strip_header in series, for the bench of both.
 module header_pair #(
     parameter DATA_WIDTH = 256,
     parameter HEADER_DWORDS = 3
 ) (
-    input  logic clk,
-    input  logic rst,
-    input  logic in_valid,
+    input  wire logic clk,
+    input  wire logic rst,
+    input  wire logic in_valid,
     output logic in_ready,
-    input  logic in_sop,
-    input  logic in_eop,
-    input  logic [32*HEADER_DWORDS-1:0] in_header,
-    input  logic [10:0] in_dwords,
-    input  logic in_damaged,
-    input  logic [DATA_WIDTH-1:0] in_data,
+    input  wire logic in_sop,
+    input  wire logic in_eop,
+    input  wire logic [32*HEADER_DWORDS-1:0] in_header,
+    input  wire logic [10:0] in_dwords,
+    input  wire logic in_damaged,
+    input  wire logic [DATA_WIDTH-1:0] in_data,
     // A beat may pass from one to the other.
-    input  logic pass,
+    input  wire logic pass,
     output logic between_valid,
     output logic between_ready,
     output logic between_first,
@@ -22,7 +25,7 @@ module header_pair #(
     output logic [DATA_WIDTH/32-1:0] between_keep,
     output logic [DATA_WIDTH-1:0] between_data,
     output logic out_valid,
-    input  logic out_ready,
+    input  wire logic out_ready,
     output logic out_sop,
     output logic out_eop,
     output logic [32*HEADER_DWORDS-1:0] out_header,
@@ -41,3 +44,5 @@ module header_pair #(
         .out_valid, .out_ready, .out_sop, .out_eop, .out_header, .out_damaged, .out_data
     );
 endmodule
+
+`default_nettype wire

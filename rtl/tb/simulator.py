@@ -109,7 +109,8 @@ def run_bench(
             results_xml=str(build / f"{bench}.xml"),
             log_file=log,
         )
-    except SystemExit:
+    except (SystemExit, RuntimeError):
+        # An assertion of the core stops the simulator, which the runner reports as a RuntimeError.
         tests, failed = 0, 1
     else:
         tests, failed = get_results(Path(results))

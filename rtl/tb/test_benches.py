@@ -32,4 +32,4 @@ def test_every_max_read_request_with_seed(data_width: int, seed: int) -> None:
 
 def test_table_has_every_bench() -> None:
     found = {path.stem.removeprefix("test_") for path in HERE.glob("test_*.py") if "@cocotb" in path.read_text()}
-    assert found == {*BENCHES, "root"} | {"benches"}
+    assert found == {*BENCHES, "root", "contracts"} | {"benches"}

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // A board: the PCIe pins, the hard block, the core. It is neither simulated nor synthesized here, because the block's model
 // is Vivado's; a test compares its ports with those that PG213 lists.
 module board_top #(
@@ -5,11 +8,11 @@ module board_top #(
     parameter LANES = 16,
     parameter TAGS = 256
 ) (
-    input  logic pcie_reference_p,
-    input  logic pcie_reference_n,
-    input  logic pcie_reset_n,
-    input  logic [LANES-1:0] pcie_rx_p,
-    input  logic [LANES-1:0] pcie_rx_n,
+    input  wire logic pcie_reference_p,
+    input  wire logic pcie_reference_n,
+    input  wire logic pcie_reset_n,
+    input  wire logic [LANES-1:0] pcie_rx_p,
+    input  wire logic [LANES-1:0] pcie_rx_n,
     output logic [LANES-1:0] pcie_tx_p,
     output logic [LANES-1:0] pcie_tx_n
 );
@@ -85,3 +88,5 @@ module board_top #(
         .cfg_mgmt_read_write_done(mgmt_read_write_done), .cfg_mgmt_debug_access(mgmt_debug_access)
     );
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Builds the core for a board with Vivado: project, synthesis, implementation, timing check, bitstream.
 #
 #   vivado -mode batch -source rtl/vivado/build.tcl -tclargs BOARD [STEP] [DIRECTORY]

@@ -1,70 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+`default_nettype none
+
 // Ports of the hard block and of the buffers in front of it, without contents, to check those of board_top.sv. Names and
 // widths are those of PG213 for 512 bits ("Port Descriptions"), of the ports that the board uses.
 module pcie4 #(
     parameter LANES = `LANES
 ) (
-    input  logic sys_clk, sys_clk_gt, sys_reset,
+    input  wire logic sys_clk, sys_clk_gt, sys_reset,
     output logic user_clk, user_reset, user_lnk_up,
-    input  logic [LANES-1:0] pci_exp_rxp, pci_exp_rxn,
+    input  wire logic [LANES-1:0] pci_exp_rxp, pci_exp_rxn,
     output logic [LANES-1:0] pci_exp_txp, pci_exp_txn,
 
-    input  logic [511:0] s_axis_rq_tdata,
-    input  logic [15:0] s_axis_rq_tkeep,
-    input  logic s_axis_rq_tlast, s_axis_rq_tvalid,
-    input  logic [136:0] s_axis_rq_tuser,
+    input  wire logic [511:0] s_axis_rq_tdata,
+    input  wire logic [15:0] s_axis_rq_tkeep,
+    input  wire logic s_axis_rq_tlast, s_axis_rq_tvalid,
+    input  wire logic [136:0] s_axis_rq_tuser,
     output logic [3:0] s_axis_rq_tready,
 
     output logic [511:0] m_axis_rc_tdata,
     output logic [15:0] m_axis_rc_tkeep,
     output logic m_axis_rc_tlast, m_axis_rc_tvalid,
     output logic [160:0] m_axis_rc_tuser,
-    input  logic m_axis_rc_tready,
+    input  wire logic m_axis_rc_tready,
 
     output logic [511:0] m_axis_cq_tdata,
     output logic [15:0] m_axis_cq_tkeep,
     output logic m_axis_cq_tlast, m_axis_cq_tvalid,
     output logic [182:0] m_axis_cq_tuser,
-    input  logic m_axis_cq_tready,
-    input  logic [1:0] pcie_cq_np_req,
+    input  wire logic m_axis_cq_tready,
+    input  wire logic [1:0] pcie_cq_np_req,
     output logic [5:0] pcie_cq_np_req_count,
 
-    input  logic [511:0] s_axis_cc_tdata,
-    input  logic [15:0] s_axis_cc_tkeep,
-    input  logic s_axis_cc_tlast, s_axis_cc_tvalid,
-    input  logic [80:0] s_axis_cc_tuser,
+    input  wire logic [511:0] s_axis_cc_tdata,
+    input  wire logic [15:0] s_axis_cc_tkeep,
+    input  wire logic s_axis_cc_tlast, s_axis_cc_tvalid,
+    input  wire logic [80:0] s_axis_cc_tuser,
     output logic [3:0] s_axis_cc_tready,
 
     output logic [1:0] cfg_max_payload,
     output logic [2:0] cfg_max_read_req,
     output logic [15:0] cfg_function_status,
     output logic [3:0] cfg_rcb_status,
-    input  logic [9:0] cfg_mgmt_addr,
-    input  logic [7:0] cfg_mgmt_function_number,
-    input  logic cfg_mgmt_write, cfg_mgmt_read, cfg_mgmt_debug_access,
-    input  logic [31:0] cfg_mgmt_write_data,
-    input  logic [3:0] cfg_mgmt_byte_enable,
+    input  wire logic [9:0] cfg_mgmt_addr,
+    input  wire logic [7:0] cfg_mgmt_function_number,
+    input  wire logic cfg_mgmt_write, cfg_mgmt_read, cfg_mgmt_debug_access,
+    input  wire logic [31:0] cfg_mgmt_write_data,
+    input  wire logic [3:0] cfg_mgmt_byte_enable,
     output logic [31:0] cfg_mgmt_read_data,
     output logic cfg_mgmt_read_write_done,
     output logic [3:0] cfg_flr_in_process,
-    input  logic [3:0] cfg_flr_done,
+    input  wire logic [3:0] cfg_flr_done,
     output logic [3:0] cfg_interrupt_msix_enable, cfg_interrupt_msix_mask,
-    input  logic cfg_interrupt_msix_int,
-    input  logic [31:0] cfg_interrupt_msix_data,
-    input  logic [63:0] cfg_interrupt_msix_address,
-    input  logic cfg_config_space_enable, cfg_link_training_enable, cfg_err_cor_in, cfg_err_uncor_in,
-    input  logic [3:0] cfg_interrupt_int, cfg_interrupt_pending,
-    input  logic cfg_power_state_change_ack, cfg_hot_reset_in
+    input  wire logic cfg_interrupt_msix_int,
+    input  wire logic [31:0] cfg_interrupt_msix_data,
+    input  wire logic [63:0] cfg_interrupt_msix_address,
+    input  wire logic cfg_config_space_enable, cfg_link_training_enable, cfg_err_cor_in, cfg_err_uncor_in,
+    input  wire logic [3:0] cfg_interrupt_int, cfg_interrupt_pending,
+    input  wire logic cfg_power_state_change_ack, cfg_hot_reset_in
 );
 endmodule
 
 module IBUFDS_GTE4 (
-    input  logic I, IB, CEB,
+    input  wire logic I, IB, CEB,
     output logic O, ODIV2
 );
 endmodule
 
 module IBUF (
-    input  logic I,
+    input  wire logic I,
     output logic O
 );
 endmodule
+
+`default_nettype wire

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # KCU116. Compare every pin with the master XDC that AMD offers for the board (user guide UG1239) before the first
 # bitstream: nobody has built this project for the board yet.
 set_property PACKAGE_PIN V7 [get_ports pcie_reference_p]
