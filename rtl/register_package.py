@@ -109,7 +109,13 @@ def leaves(top: AddrmapNode, structure: str) -> list[Leaf]:
 
 def package(top: AddrmapNode) -> str:
     """The whole file."""
-    lines = ["// SPDX-License-Identifier: Apache-2.0", "`default_nettype none", "", f"// {NOTE}", "package registers_pkg;"]
+    lines = [
+        "// SPDX-License-Identifier: Apache-2.0",
+        "`default_nettype none",
+        "",
+        f"// {NOTE}",
+        "package registers_pkg;",
+    ]
     lines += [
         f"    localparam logic [16:0] {node.inst_name}_ADDRESS = 17'h{node.address_offset:05x};"
         for node in [*registers(top), *memories(top)]
