@@ -20,7 +20,7 @@ extern "C" {
 #define PCIELAB__VERSION__MINOR_bm 0xffff
 #define PCIELAB__VERSION__MINOR_bp 0
 #define PCIELAB__VERSION__MINOR_bw 16
-#define PCIELAB__VERSION__MINOR_reset 0x3
+#define PCIELAB__VERSION__MINOR_reset 0x4
 #define PCIELAB__VERSION__MAJOR_bm 0xffff0000
 #define PCIELAB__VERSION__MAJOR_bp 16
 #define PCIELAB__VERSION__MAJOR_bw 16
@@ -30,9 +30,9 @@ extern "C" {
 #define PCIELAB__PARAMETERS__DATA_BYTES_bm 0xff
 #define PCIELAB__PARAMETERS__DATA_BYTES_bp 0
 #define PCIELAB__PARAMETERS__DATA_BYTES_bw 8
-#define PCIELAB__PARAMETERS__TAGS_bm 0x1ff00
+#define PCIELAB__PARAMETERS__TAGS_bm 0x3ff00
 #define PCIELAB__PARAMETERS__TAGS_bp 8
-#define PCIELAB__PARAMETERS__TAGS_bw 9
+#define PCIELAB__PARAMETERS__TAGS_bw 10
 #define PCIELAB__PARAMETERS__RECORDS_LOG2_bm 0x1f00000
 #define PCIELAB__PARAMETERS__RECORDS_LOG2_bp 20
 #define PCIELAB__PARAMETERS__RECORDS_LOG2_bw 5
@@ -126,9 +126,9 @@ extern "C" {
 #define PCIELAB__COUNT__VALUE_reset 0x1
 
 // reg - pcielab::OUTSTANDING
-#define PCIELAB__OUTSTANDING__VALUE_bm 0x1ff
+#define PCIELAB__OUTSTANDING__VALUE_bm 0x3ff
 #define PCIELAB__OUTSTANDING__VALUE_bp 0
-#define PCIELAB__OUTSTANDING__VALUE_bw 9
+#define PCIELAB__OUTSTANDING__VALUE_bw 10
 #define PCIELAB__OUTSTANDING__VALUE_reset 0x1
 
 // reg - pcielab::KEY_LO
@@ -228,9 +228,9 @@ extern "C" {
 #define PCIELAB__BIN_SHIFT__VALUE_reset 0x0
 
 // reg - pcielab::LINK_TAGS
-#define PCIELAB__LINK_TAGS__VALUE_bm 0x1ff
+#define PCIELAB__LINK_TAGS__VALUE_bm 0x3ff
 #define PCIELAB__LINK_TAGS__VALUE_bp 0
-#define PCIELAB__LINK_TAGS__VALUE_bw 9
+#define PCIELAB__LINK_TAGS__VALUE_bw 10
 #define PCIELAB__LINK_TAGS__VALUE_reset 0x0
 
 // reg - pcielab::TRANSACTIONS
@@ -342,9 +342,9 @@ extern "C" {
 #define PCIELAB__DATA_MISMATCH_COUNT__VALUE_reset 0x0
 
 // reg - pcielab::RETIRED_TAGS
-#define PCIELAB__RETIRED_TAGS__VALUE_bm 0x1ff
+#define PCIELAB__RETIRED_TAGS__VALUE_bm 0x3ff
 #define PCIELAB__RETIRED_TAGS__VALUE_bp 0
-#define PCIELAB__RETIRED_TAGS__VALUE_bw 9
+#define PCIELAB__RETIRED_TAGS__VALUE_bw 10
 #define PCIELAB__RETIRED_TAGS__VALUE_reset 0x0
 
 // reg - pcielab::MESSAGES

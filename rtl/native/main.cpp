@@ -48,6 +48,7 @@ class Reply {
         const auto *start = static_cast<const uint8_t *>(from);
         bytes_.insert(bytes_.end(), start, start + bytes);
     }
+    std::vector<uint8_t> take() { return std::exchange(bytes_, {}); }
     void send(const wire::Ran &head) {
         std::fwrite(&head, 1, sizeof head, stdout);
         std::fwrite(bytes_.data(), 1, bytes_.size(), stdout);
@@ -113,11 +114,16 @@ class Device {
     Device() {
         // No host takes interrupts.
         core_->store_valid = 0;
+        core_->load_valid = 0;
         core_->msix_enable = 0;
         // The host cuts completions at 64 bytes, and the driver limits the tags.
         core_->completion_boundary_128 = 0;
         core_->extended_tags_known = 0;
         core_->extended_tags = 0;
+        core_->ten_bit_tags = 0;
+        // `tx_ready` limits requests by their credits.
+        core_->posted_credit = 1;
+        core_->non_posted_credit = 1;
         core_->clk = 0;
         core_->rst = 1;
         for (int i = 0; i < 4; ++i) clock();
@@ -152,6 +158,12 @@ class Device {
             stores_.push_back(std::move(stored));
         }
 
+        for (uint32_t i = 0; i < run.loads; ++i) {
+            const auto load = take<wire::Load>();
+            if (load.bytes == 0 || load.bytes > MAX_LOAD) fail("a load has no bytes, or too many");
+            loads_.push_back(load);
+        }
+
         wire::Ran ran{};
         bool silent = !sending_;
         uint64_t until = silent ? run.until : std::min<uint64_t>(run.until, now_ + run.react);
@@ -177,14 +189,18 @@ class Device {
         drive_completion();
         drive_access();
         drive_store();
+        drive_load();
         const uint64_t now_fs = now_ * CLOCK_FS;
         core_->tx_ready = sending_ || (core_->tx_valid && uplink_.lets(core_->tx_write, core_->tx_dwords, now_fs));
         core_->eval();
         const bool taken = core_->tx_valid && core_->tx_ready;
         const bool access_taken = core_->reg_valid && core_->reg_ready;
         const bool store_taken = core_->store_valid && core_->store_ready;
+        const bool load_taken = core_->load_valid && core_->load_ready;
         if (taken) take_beat(ran, reply, now_fs);
         clock();
+        if (load_taken) ++beats_asked_;
+        if (core_->load_response_valid) take_loaded(ran);
         if (access_taken) {
             awaited_ += accesses_.front().write == 0;
             accesses_.pop_front();
@@ -251,6 +267,29 @@ class Device {
         std::memcpy(&core_->store_data[0], stored.data.data() + stored_, std::min<size_t>(left, DATA_BYTES));
     }
 
+    // A load touches beats, which are requested one each clock and come in order.
+    static uint32_t beats_of(const wire::Load &load) {
+        return (load.offset % DATA_BYTES + load.bytes + DATA_BYTES - 1) / DATA_BYTES;
+    }
+
+    void drive_load() {
+        core_->load_valid = !loads_.empty() && loads_.front().clock <= now_ && beats_asked_ < beats_of(loads_.front());
+        if (core_->load_valid) core_->load_address = (loads_.front().offset / DATA_BYTES + beats_asked_) * DATA_BYTES;
+    }
+
+    void take_loaded(wire::Ran &ran) {
+        const auto *beat = reinterpret_cast<const uint8_t *>(&core_->load_response_data[0]);
+        loading_.insert(loading_.end(), beat, beat + DATA_BYTES);
+        const wire::Load load = loads_.front();
+        if (loading_.size() < size_t{beats_of(load)} * DATA_BYTES) return;
+        loaded_.add(wire::Loaded{now_, load.bytes});
+        loaded_.add(loading_.data() + load.offset % DATA_BYTES, load.bytes);
+        loads_.pop_front();
+        loading_.clear();
+        beats_asked_ = 0;
+        ++ran.loaded;
+    }
+
     void take_beat(wire::Ran &ran, Reply &reply, uint64_t now_fs) {
         if (core_->tx_sop) {
             request_ = {now_, now_, core_->tx_address, static_cast<uint16_t>(core_->tx_dwords), core_->tx_tag,
@@ -280,8 +319,11 @@ class Device {
 
   public:
     std::vector<wire::Response> responses() { return std::exchange(responses_, {}); }
+    std::vector<uint8_t> loaded() { return loaded_.take(); }
 
   private:
+    // The most that a read request asks for.
+    static constexpr uint32_t MAX_LOAD = 4096;
     static constexpr uint64_t CLOCK_FS = uint64_t{CLOCK_PS} * 1000;
     std::unique_ptr<Vpcielab_core> core_ = std::make_unique<Vpcielab_core>();
     uint64_t now_ = 0;
@@ -292,6 +334,11 @@ class Device {
     std::deque<wire::Credit> credits_;
     std::deque<Stored> stores_;
     size_t stored_ = 0;
+    std::deque<wire::Load> loads_;
+    // Of the first load: beats requested, and those that have come.
+    uint32_t beats_asked_ = 0;
+    std::vector<uint8_t> loading_;
+    Reply loaded_;
     Uplink uplink_;
     wire::Request request_{};
     std::vector<uint8_t> payload_;
@@ -314,6 +361,8 @@ int main() {
         if (run.unit_bytes == 0) fail("unit_bytes is 0");
         const wire::Ran ran = device.run(run, reply);
         for (const wire::Response &response : device.responses()) reply.add(response);
+        const auto loaded = device.loaded();
+        reply.add(loaded.data(), loaded.size());
         reply.send(ran);
     }
 }

@@ -10,7 +10,7 @@
 namespace wire {
 
 constexpr uint32_t MAGIC = 0x4c54'5250; // "PRTL"
-constexpr uint32_t VERSION = 3;
+constexpr uint32_t VERSION = 4;
 
 #pragma pack(push, 1)
 
@@ -23,7 +23,7 @@ struct Hello {
 struct Run {
     uint64_t until;
     uint32_t react;
-    uint32_t completions, accesses, credits, stores;
+    uint32_t completions, accesses, credits, stores, loads;
     uint8_t max_payload, max_read_request, bus_master, reset;
     // The uplink at the hard block's transmit buffer: femtoseconds per byte, bytes of a TLP besides its payload, the unit to
     // which TLPs are rounded up, and the backlog that may wait, femtoseconds.
@@ -56,9 +56,15 @@ struct Store {
     uint8_t bar, first_be, last_be, zero;
 };
 
+// A load of the core's memory, BAR 4: `bytes` from byte `offset` on, at `clock` or later, in order.
+struct Load {
+    uint64_t clock;
+    uint32_t offset, bytes;
+};
+
 struct Ran {
     uint64_t clock;
-    uint32_t requests, responses;
+    uint32_t requests, responses, loaded;
     // Register accesses that remain.
     uint32_t accesses_left;
     uint32_t ended_tests;
@@ -74,6 +80,12 @@ struct Request {
 struct Response {
     uint64_t clock;
     uint32_t data;
+};
+
+// The end of a load, in their order; its data follow.
+struct Loaded {
+    uint64_t clock;
+    uint32_t bytes;
 };
 
 #pragma pack(pop)

@@ -5,7 +5,7 @@
 module benchmark_core #(
     // 256 or 512.
     parameter DATA_WIDTH = 256,
-    // Most reads in flight: a power of two, 32 to 256.
+    // Most reads in flight: a power of two, 32 to 512; 512 are used with 10-bit tags.
     parameter TAGS = 64,
     // Latencies that are recorded one by one: a power of two, 4,096 to 16,384.
     parameter RECORDS = 4096,
@@ -17,7 +17,9 @@ module benchmark_core #(
     // 1: the core executes commands; 0: it has no queues, executors and memory for them.
     parameter COMMANDS = 1,
     // Bytes of the memory that commands read and write: a power of two, 4,096 to 8 MiB.
-    parameter MEMORY_BYTES = 65536
+    parameter MEMORY_BYTES = 65536,
+    // 1: that memory is behind an AXI port, as HBM is; 0: block RAM.
+    parameter MEMORY_AXI = 0
 ) (
     input  wire logic clk,
     input  wire logic rst,
@@ -31,6 +33,8 @@ module benchmark_core #(
     // Extended tags as the device control register says, if the core knows it: software limits the tags too.
     input  wire logic extended_tags_known,
     input  wire logic extended_tags,
+    // 10-Bit Tag Requester Enable, as the device control 2 register says, known like extended tags.
+    input  wire logic ten_bit_tags,
     input  wire logic function_reset,
     // For one clock when a function-level reset is done.
     output logic function_reset_done,
@@ -38,11 +42,20 @@ module benchmark_core #(
     input  wire logic msix_enable,
     input  wire logic msix_mask,
 
+    // The link has credit for another write, and for another read. Either may fall only after a request was taken.
+    input  wire logic posted_credit,
+    input  wire logic non_posted_credit,
+    // Reported writes that are out.
+    input  wire pcielab_pkg::out_t out,
     request_stream.source tx,
     completion_stream.sink rx,
     register_access.sink access,
     // Stores to the window of messages (BAR 2) and to the memory of commands (BAR 4); a full queue holds both up.
     host_stream.sink store,
+    // Loads from the memory of commands; none without commands.
+    memory_read.sink load,
+    // The memory of commands, if it is not block RAM.
+    axi_port.source axi,
 
     // For one clock when a test has ended.
     output logic test_ended
@@ -86,7 +99,7 @@ module benchmark_core #(
         .bin_count, .record_address, .record
     );
     assign status.parameters.data_bytes = 8'(DATA_WIDTH / 8);
-    assign status.parameters.tags = 9'(TAGS);
+    assign status.parameters.tags = 10'(TAGS);
     assign status.parameters.records_log2 = 5'($clog2(RECORDS));
     assign status.clock_ps = CLOCK_PS;
     assign status.link.max_payload = max_payload;
@@ -95,7 +108,7 @@ module benchmark_core #(
     assign status.message_queues.count = 8'(QUEUES);
     assign status.message_queues.bytes_log2 = 8'($clog2(SLOTS) + 6);
     assign status.elapsed = 64'(elapsed);
-    assign status.retired_tags = 9'(retired_count);
+    assign status.retired_tags = 10'(retired_count);
 
     // ---- resets: a request that is being sent leaves whole first
     // Clears the state of the test before.
@@ -189,8 +202,10 @@ module benchmark_core #(
 
     // Constant in a test.
     logic [ID_WIDTH:0] tag_count;
+    logic wide_tags;
     tag_limit #(.TAGS(TAGS)) limit (
-        .clk, .rst(test_rst), .link_tags(settings.link_tags), .extended_tags_known, .extended_tags, .count(tag_count)
+        .clk, .rst(test_rst), .link_tags(settings.link_tags), .extended_tags_known, .extended_tags, .ten_bit_tags,
+        .count(tag_count), .wide(wide_tags)
     );
 
     id_pool #(.COUNT(TAGS)) tags (
@@ -205,7 +220,7 @@ module benchmark_core #(
     assign pools_ready = tags_filled && slots_filled && tracker_ready;
 
     request_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) requester (
-        .clk, .rst(engine_rst), .data_key(settings.data_key), .part_valid, .part_ready(engine_ready), .part, .part_first,
+        .clk, .rst(engine_rst), .data_key(settings.data_key), .ten_bit_tags(wide_tags), .part_valid, .part_ready(engine_ready), .part, .part_first,
         .part_last, .tag_valid, .tag, .slot_valid, .slot, .issue, .issue_first, .issue_slot, .tx(ways[DMA]),
         .tx_starts_transfer(dma_starts_transfer), .tx_ends_transfer(dma_ends_transfer), .tx_bytes(dma_bytes)
     );
@@ -218,13 +233,15 @@ module benchmark_core #(
     assign ways[VECTOR].sop = 1'b1;
     assign ways[VECTOR].eop = 1'b1;
     assign ways[VECTOR].data = DATA_WIDTH'(settings.vector_data);
-    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (.clk, .rst, .in(ways), .out(tx));
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (
+        .clk, .rst, .posted_credit, .non_posted_credit, .in(ways), .out(tx)
+    );
     assign dma_taken = ways[DMA].valid && ways[DMA].ready;
     assign write_taken = dma_taken && ways[DMA].header.write;
     assign write_done = write_taken && dma_ends_transfer;
 
     completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RESULT_CLOCKS(RESULT_CLOCKS)) tracker (
-        .clk, .rst(test_rst), .ready(tracker_ready), .timeout(settings.timeout), .issue, .issue_tag(tag), .issue_slot,
+        .clk, .rst(test_rst), .ready(tracker_ready), .timeout(settings.timeout), .ten_bit_tags(wide_tags), .issue, .issue_tag(tag), .issue_slot,
         .issue_parts(parts), .issue_offset(part.offset), .issue_length(part.length), .rx, .free_tag, .freed_tag, .free_slot,
         .freed_slot, .transfer_done(read_done), .space_freed, .space_freed_first, .space_freed_address, .space_freed_bytes,
         .received_bytes, .beat_data, .expected_offset, .expected_data, .expected_bytes,
@@ -263,14 +280,18 @@ module benchmark_core #(
             .out_ready(memory_store.ready),
             .out_data({memory_store.sop, memory_store.eop, memory_store.header, memory_store.data})
         );
-        command_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .MEMORY_BYTES(MEMORY_BYTES)) commands (
-            .clk, .rst(engine_rst), .settings, .bus_master, .max_payload(payload_code), .reset_pending, .submit, .submit_queue,
+        command_engine #(
+            .DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .MEMORY_BYTES(MEMORY_BYTES), .MEMORY_AXI(MEMORY_AXI),
+            // Each completion may end in a beat that is not full.
+            .ANSWER_BEATS(1 << $clog2(COMPLETION_DATA_BYTES / (DATA_WIDTH / 8) + COMPLETION_HEADERS))
+        ) commands (
+            .clk, .rst(engine_rst), .power_rst(rst), .settings, .bus_master, .max_payload(payload_code), .reset_pending, .submit, .submit_queue,
             .submit_word(memory_data), .waiting(commands_waiting),
             .free(status.status.state == IDLE && status.retired_tags == '0), .prepared(pools_ready), .prepare(prepare_commands),
             .active(commands_active), .drop(drop_commands), .transfer_valid(command_valid), .transfer_ready,
             .transfer(command_transfer), .take_slot(issue && issue_first), .taken_slot(issue_slot), .free_slot, .freed_slot,
             .answer_valid(expected_data), .answer_offset(expected_offset), .answer_bytes(expected_bytes),
-            .answer_data(beat_data), .fault, .fault_kind, .store(memory_store), .writes(sharers[WRITES]),
+            .answer_data(beat_data), .fault, .fault_kind, .store(memory_store), .load, .axi, .out, .writes(sharers[WRITES]),
             .notices(sharers[NOTICES]), .ready(status.command_status.ready),
             .halted(status.command_status.halted), .result(status.command_status.result), .done(status.commands_done),
             .refused(status.commands_refused), .stores_bad(status.memory_stores_bad)
@@ -278,7 +299,9 @@ module benchmark_core #(
         assign status.command_limits.memory_bytes_log2 = 6'($clog2(MEMORY_BYTES));
         assign status.command_limits.queues = 8'(COMMAND_QUEUES);
         assign status.command_limits.depth = 8'(COMMAND_DEPTH);
-        request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) shared_way (.clk, .rst, .in(sharers), .out(shared));
+        request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) shared_way (
+            .clk, .rst, .posted_credit(1'b1), .non_posted_credit(1'b1), .in(sharers), .out(shared)
+        );
         logic record_waits;
         stream_register #(.WIDTH(3 + $bits(request_t) + DATA_WIDTH)) before_way_out (
             .clk, .rst, .in_valid(shared.valid), .in_ready(shared.ready),
@@ -296,6 +319,10 @@ module benchmark_core #(
         assign {status.command_limits, status.command_status} = '0;
         assign {status.commands_done, status.commands_refused, status.memory_stores_bad} = '0;
         assign {sharers[WRITES].valid, sharers[NOTICES].valid} = '0;
+        assign {load.ready, load.response_valid, load.response_data} = '0;
+        assign {axi.awvalid, axi.awid, axi.awaddr, axi.awlen, axi.awsize, axi.awburst} = '0;
+        assign {axi.wvalid, axi.wdata, axi.wstrb, axi.wlast, axi.bready} = '0;
+        assign {axi.arvalid, axi.arid, axi.araddr, axi.arlen, axi.arsize, axi.arburst, axi.rready} = '0;
         assign {ways[SHARED].valid, ways[SHARED].sop, ways[SHARED].eop}
             = {sharers[MESSAGES].valid, sharers[MESSAGES].sop, sharers[MESSAGES].eop};
         assign {ways[SHARED].header, ways[SHARED].data} = {sharers[MESSAGES].header, sharers[MESSAGES].data};

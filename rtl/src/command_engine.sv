@@ -7,10 +7,15 @@ module command_engine #(
     parameter DATA_WIDTH = 256,
     parameter TAGS = 64,
     parameter MEMORY_BYTES = 65536,
+    // 1: the memory is behind an AXI port.
+    parameter MEMORY_AXI = 0,
+    parameter ANSWER_BEATS = 2048,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
     input  wire logic clk,
     input  wire logic rst,
+    // Of the hard block and of a memory behind AXI.
+    input  wire logic power_rst,
     input  wire registers_pkg::settings_t settings,
     input  wire logic bus_master,
     input  wire logic [2:0] max_payload,
@@ -46,6 +51,9 @@ module command_engine #(
     input  wire registers_pkg::result_t fault_kind,
 
     host_stream.sink store,
+    memory_read.sink load,
+    axi_port.source axi,
+    input  wire pcielab_pkg::out_t out,
     request_stream.source writes,
     request_stream.source notices,
 
@@ -121,17 +129,54 @@ module command_engine #(
     );
 
     localparam ADDRESS_WIDTH = $clog2(MEMORY_BYTES / (DATA_WIDTH / 8));
-    logic [ADDRESS_WIDTH-1:0] memory_address;
+    logic [ADDRESS_WIDTH-1:0] memory_address, writer_address;
     logic [DATA_WIDTH-1:0] memory_data;
-    write_executor #(.DATA_WIDTH(DATA_WIDTH), .MEMORY_BYTES(MEMORY_BYTES)) writer (
+    logic writer_reads, memory_ready, writer_valid;
+    write_executor #(.DATA_WIDTH(DATA_WIDTH), .MEMORY_BYTES(MEMORY_BYTES), .LATENT(MEMORY_AXI)) writer (
         .clk, .rst(executor_rst), .go, .max_payload, .clock, .command_valid(write_valid), .command_ready(write_ready),
-        .command(write_command), .memory_address, .memory_data, .tx(writes), .ended_valid(ended_valid[1]),
+        .command(write_command), .reads(writer_reads), .memory_ready, .host_waits(load.valid), .memory_address(writer_address),
+        .memory_valid(writer_valid), .memory_data, .tx(writes), .out, .ended_valid(ended_valid[1]),
         .ended_ready(ended_ready[1]), .ended(ended[1])
     );
-    device_memory #(.DATA_WIDTH(DATA_WIDTH), .BYTES(MEMORY_BYTES)) memory (
-        .clk, .rst, .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store, .store_bad,
-        .read_address(memory_address), .read_data(memory_data)
-    );
+    // The host reads while the executor does not.
+    assign load.ready = memory_ready && !writer_reads;
+    assign memory_address = writer_reads ? writer_address : load.address[$clog2(DATA_WIDTH / 8) +: ADDRESS_WIDTH];
+    assign load.response_data = memory_data;
+    if (MEMORY_AXI != 0) begin : behind_axi
+        // The reader of each beat on its way, and whether it is still there.
+        localparam ON_THE_WAY = 256;
+        logic response, of_writer, reset_since, epoch, was_reset, reads_room;
+        logic memory_reads_ready;
+        assign memory_ready = memory_reads_ready && reads_room;
+        stream_fifo #(.WIDTH(2), .DEPTH(ON_THE_WAY)) readers (
+            .clk, .rst(power_rst), .in_valid((writer_reads || load.valid) && memory_ready), .in_ready(reads_room),
+            .in_data({writer_reads, epoch}), .out_valid(), .out_ready(response), .out_data({of_writer, reset_since}), .count()
+        );
+        assign writer_valid = response && of_writer && reset_since == epoch;
+        assign load.response_valid = response && !of_writer;
+        always_ff @(posedge clk) begin
+            was_reset <= executor_rst;
+            if (executor_rst && !was_reset) epoch <= !epoch;
+            if (power_rst) epoch <= 1'b0;
+        end
+        axi_memory #(.DATA_WIDTH(DATA_WIDTH), .ADDRESS_WIDTH(ADDRESS_WIDTH), .ANSWER_BEATS(ANSWER_BEATS)) memory (
+            .clk, .rst(power_rst), .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store,
+            .store_bad, .read_valid((writer_reads || load.valid) && reads_room), .read_ready(memory_reads_ready),
+            .read_address(memory_address), .read_response_valid(response), .read_data(memory_data), .errors(), .axi
+        );
+    end else begin : in_block_ram
+        assign {memory_ready, writer_valid} = 2'b11;
+        delay #(.WIDTH(1), .CLOCKS(2)) beside_memory (
+            .clk, .in(load.valid && load.ready && !rst), .out(load.response_valid)
+        );
+        device_memory #(.DATA_WIDTH(DATA_WIDTH), .BYTES(MEMORY_BYTES)) memory (
+            .clk, .rst, .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store, .store_bad,
+            .read_address(memory_address), .read_data(memory_data)
+        );
+        assign {axi.awvalid, axi.awid, axi.awaddr, axi.awlen, axi.awsize, axi.awburst} = '0;
+        assign {axi.wvalid, axi.wdata, axi.wstrb, axi.wlast, axi.bready} = '0;
+        assign {axi.arvalid, axi.arid, axi.araddr, axi.arlen, axi.arsize, axi.arburst, axi.rready} = '0;
+    end
     notifier #(.DATA_WIDTH(DATA_WIDTH)) notify (
         .clk, .rst(executor_rst), .go, .settings, .clock, .ended_valid, .ended_ready, .ended, .tx(notices), .done
     );

@@ -20,6 +20,8 @@ module completion_tracker #(
     // Rises TAGS clocks after a reset, before the first request.
     output logic ready,
     input  wire logic [31:0] timeout,
+    // Tags have 10 bits.
+    input  wire logic ten_bit_tags,
 
     // A request leaves in the next clock, and is answered later.
     input  wire logic issue,
@@ -144,8 +146,15 @@ module completion_tracker #(
     );
 
     assign load = rx.valid && rx.sop;
-    assign tag = rx.header.tag[ID_WIDTH-1:0];
-    assign in_range = TAGS == 2 ** TAG_WIDTH || rx.header.tag < TAG_WIDTH'(TAGS);
+    logic [TAG_WIDTH-1:0] number;
+    if (TAGS > FIRST_TEN_BIT_TAG) begin : wide
+        // Tags from 256 on are those of the numbers from 0 on; others turn into numbers beyond 512.
+        assign number = ten_bit_tags ? {!(^rx.header.tag[9:8]), rx.header.tag[9], rx.header.tag[7:0]} : rx.header.tag;
+    end else begin : narrow
+        assign number = rx.header.tag;
+    end
+    assign tag = number[ID_WIDTH-1:0];
+    assign in_range = number < TAG_WIDTH'(TAGS);
     // A time-out may close the tag in this clock; so may a completion ahead, which `still_known` looks at a clock later.
     assign is_open = open[tag] && !(timed_out && looked_4 == tag);
     // Bytes of the completion's double words from its lower address on.

@@ -12,8 +12,10 @@ package pcielab_pkg;
     // A test replays a list of 2^20 addresses.
     localparam int LIST_INDEX_WIDTH = 20;
     localparam int PIECE_INDEX_WIDTH = 10;
-    // Tags on the wire; a core uses the lowest TAGS of them.
-    localparam int TAG_WIDTH = 8;
+    // Tags on the wire. A core uses TAGS of them: the lowest, or those from FIRST_TEN_BIT_TAG on, because the specification forbids
+    // a requester of 10-bit tags those whose upper two bits are 0.
+    localparam int TAG_WIDTH = 10;
+    localparam int FIRST_TEN_BIT_TAG = 256;
     localparam int CLOCKS_WIDTH = 48;
     // Queues of commands, and commands that each holds.
     localparam int COMMAND_QUEUES = 4;
@@ -42,7 +44,17 @@ package pcielab_pkg;
         logic [3:0] first_be;
         logic [3:0] last_be;
         logic [TAG_WIDTH-1:0] tag;
+        // The core waits until this write is out: see out_t.
+        logic report;
+        logic epoch;
     } request_t;
+
+    // Up to two reported writes that are out: no completion of the core can pass them any more. With the epoch of each, because
+    // some may be from before a reset.
+    typedef struct packed {
+        logic [1:0] valid;
+        logic [1:0] epoch;
+    } out_t;
 
     // A command: moves bytes from the bus into the core's memory, or, if it writes, out of it.
     typedef struct packed {
@@ -105,14 +117,13 @@ package pcielab_pkg;
         requester_t requester;
     } host_request_t;
 
-    // An answer has at most 32 double words; those behind `data` are zeros.
+    // The header of an answer, whose beats hold at most 32 double words.
     typedef struct packed {
         requester_t requester;
         logic [2:0] status;
         logic [12:0] byte_count;
         logic [6:0] lower_address;
         logic [5:0] dwords;
-        logic [63:0] data;
     } host_answer_t;
 
     // What the notice of a command repeats.

@@ -84,7 +84,7 @@ module registers #(
     assign pieces_good = settings.pieces.count != '0 && settings.pieces.count <= 11'd1024
         && settings.pieces.bytes_log2 >= 6'd20 && settings.pieces.bytes_log2 <= 6'd32;
     assign counts_good = settings.operation.operation <= BW_RDWR && settings.count != '0 && settings.timeout != '0
-        && settings.outstanding != '0 && settings.outstanding <= 9'(TAGS) && settings.link_tags <= 9'(TAGS);
+        && settings.outstanding != '0 && settings.outstanding <= 10'(TAGS) && settings.link_tags <= 10'(TAGS);
     assign units_good = settings.usable != '0 && settings.nth < settings.usable && settings.nth_wrap < settings.usable
         && settings.step < settings.usable;
     // The access that starts a test comes after those that write settings: there is a clock for each group.

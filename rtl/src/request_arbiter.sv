@@ -3,7 +3,7 @@
 
 // Arbitrates several sources of requests: whole requests, in turns while several wait. A request of the source that was
 // served last passes in the clock in which it arrives; one of another source passes a clock later, or behind the request
-// in front of it without a gap.
+// in front of it without a gap. A request without credit lets the others pass.
 module request_arbiter #(
     parameter DATA_WIDTH = 256,
     parameter SOURCES = 2,
@@ -11,6 +11,9 @@ module request_arbiter #(
 ) (
     input  wire logic clk,
     input  wire logic rst,
+    // The link has credit for another write, and for another read. Either may fall only after a request was taken.
+    input  wire logic posted_credit,
+    input  wire logic non_posted_credit,
     request_stream.sink in [SOURCES],
     request_stream.source out
 );
@@ -18,7 +21,10 @@ module request_arbiter #(
     logic [SOURCE_WIDTH-1:0] chosen, next;
     // A request has sent beats, and others follow.
     logic begun;
-    logic [SOURCES-1:0] valid, sop, eop;
+    // A request is offered already, which takes its credit.
+    logic offered;
+    logic passes;
+    logic [SOURCES-1:0] valid, sop, eop, credit;
     pcielab_pkg::request_t [SOURCES-1:0] header;
     logic [SOURCES-1:0][DATA_WIDTH-1:0] data;
 
@@ -26,7 +32,8 @@ module request_arbiter #(
     for (genvar n = 0; n < SOURCES; n++) begin : sources
         assign {valid[n], sop[n], eop[n]} = {in[n].valid, in[n].sop, in[n].eop};
         assign {header[n], data[n]} = {in[n].header, in[n].data};
-        assign in[n].ready = out.ready && chosen == SOURCE_WIDTH'(n);
+        assign credit[n] = in[n].header.write ? posted_credit : non_posted_credit;
+        assign in[n].ready = out.ready && passes && chosen == SOURCE_WIDTH'(n);
     end
 
     // The first waiting source after the chosen one, which comes last.
@@ -34,18 +41,20 @@ module request_arbiter #(
         next = chosen;
         for (int ahead = SOURCES - 1; ahead > 0; ahead--) begin
             automatic int candidate = (int'(chosen) + ahead) % SOURCES;
-            if (valid[candidate]) next = SOURCE_WIDTH'(candidate);
+            if (valid[candidate] && credit[candidate]) next = SOURCE_WIDTH'(candidate);
         end
     end
 
-    assign {out.valid, out.sop, out.eop} = {valid[chosen], sop[chosen], eop[chosen]};
+    assign passes = begun || offered || credit[chosen];
+    assign {out.valid, out.sop, out.eop} = {valid[chosen] && passes, sop[chosen], eop[chosen]};
     assign {out.header, out.data} = {header[chosen], data[chosen]};
 
     always_ff @(posedge clk) begin
         // An offered request stays offered, and all its beats follow.
         if (out.valid ? out.ready && out.eop : !begun) chosen <= next;
         if (out.valid && out.ready) begun <= !out.eop;
-        if (rst) {begun, chosen} <= '0;
+        offered <= out.valid && !out.ready;
+        if (rst) {begun, offered, chosen} <= '0;
     end
 endmodule
 

@@ -11,6 +11,8 @@ module request_engine #(
     input  wire logic clk,
     input  wire logic rst,
     input  wire logic [31:0] data_key,
+    // Tags have 10 bits.
+    input  wire logic ten_bit_tags,
 
     input  wire logic part_valid,
     output logic part_ready,
@@ -71,7 +73,9 @@ module request_engine #(
             tx.header.dwords <= dwords;
             tx.header.first_be <= enables_from(lead) & (dwords == 11'd1 ? enables_to(last_byte) : 4'b1111);
             tx.header.last_be <= dwords == 11'd1 ? 4'b0000 : enables_to(last_byte);
-            tx.header.tag <= part.write ? '0 : TAG_WIDTH'(tag);
+            tx.header.tag <= part.write ? '0
+                : TAGS > FIRST_TEN_BIT_TAG && ten_bit_tags ? TAG_WIDTH'(tag) + TAG_WIDTH'(FIRST_TEN_BIT_TAG) : TAG_WIDTH'(tag);
+            {tx.header.report, tx.header.epoch} <= '0;
             tx_starts_transfer <= part_first;
             tx_bytes <= part.length;
             ends_transfer <= part_last;

@@ -103,7 +103,7 @@ module usp_rc #(
     assign rx.header.byte_count = error_code == MISMATCH ? '0 : descriptor[28:16];
     assign rx.header.dwords = descriptor[42:32];
     assign rx.header.status = descriptor[45:43];
-    assign rx.header.tag = descriptor[71:64];
+    assign rx.header.tag = pcielab_pkg::TAG_WIDTH'(descriptor[71:64]);
     assign rx.poisoned = damaged || (rx.sop && (descriptor[46] || error_code == POISONED));
 
     always_ff @(posedge clk) if (valid && rx.sop) held_left_out <= left_out;

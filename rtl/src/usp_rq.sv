@@ -12,6 +12,10 @@ module usp_rq #(
     input  wire logic rst,
 
     request_stream.sink tx,
+    // The sequence number of the request at `tx`.
+    input  wire logic [5:0] number,
+    // A read enters the hard block.
+    output logic read_entered,
 
     output logic [DATA_WIDTH-1:0] s_axis_rq_tdata,
     output logic [LANES-1:0] s_axis_rq_tkeep,
@@ -28,16 +32,18 @@ module usp_rq #(
     // A register cuts the way from the core to the hard block, and that of its `ready`.
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) request ();
     logic [11:0] in_dwords, dwords;
+    logic [5:0] request_number;
     assign in_dwords = 12'd4 + (tx.header.write ? 12'(tx.header.dwords) : 12'd0);
-    stream_register #(.WIDTH(14 + $bits(pcielab_pkg::request_t) + DATA_WIDTH)) held (
+    stream_register #(.WIDTH(20 + $bits(pcielab_pkg::request_t) + DATA_WIDTH)) held (
         .clk, .rst, .in_valid(tx.valid), .in_ready(tx.ready),
-        .in_data({tx.sop, tx.eop, in_dwords, tx.header, tx.data}), .out_valid(request.valid), .out_ready(request.ready),
-        .out_data({request.sop, request.eop, dwords, request.header, request.data})
+        .in_data({number, tx.sop, tx.eop, in_dwords, tx.header, tx.data}), .out_valid(request.valid), .out_ready(request.ready),
+        .out_data({request_number, request.sop, request.eop, dwords, request.header, request.data})
     );
 
+    assign read_entered = s_axis_rq_tvalid && s_axis_rq_tready && first && !request.header.write;
     assign request_type = request.header.write ? 4'b0001 : 4'b0000;
     // The hard block fills in the requester; traffic class and attributes are 0.
-    assign descriptor = {24'b0, request.header.tag, 16'b0, 1'b0, request_type, request.header.dwords, request.header.address[63:2], 2'b00};
+    assign descriptor = {24'b0, request.header.tag[7:0], 16'b0, 1'b0, request_type, request.header.dwords, request.header.address[63:2], 2'b00};
 
     add_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(4)) packet (
         .clk, .rst, .in_valid(request.valid), .in_ready(request.ready), .in_sop(request.sop), .in_eop(request.eop), .in_header(descriptor),
@@ -46,13 +52,18 @@ module usp_rq #(
         .out_keep(s_axis_rq_tkeep), .out_last_lane(last_lane), .out_data(s_axis_rq_tdata)
     );
 
+    // With the first beat only: a last beat may leave while the next request is held.
+    logic [5:0] number_first;
+    logic [3:0] first_be, last_be;
+    assign {number_first, first_be, last_be} = first ? {request_number, request.header.first_be, request.header.last_be} : '0;
     if (DATA_WIDTH == 512) begin : user
-        // first_be, last_be, addr_offset, is_sop and where, is_eop and where; all else 0.
+        // first_be, last_be, addr_offset, is_sop and where, is_eop and where, seq_num0; all else 0.
         assign s_axis_rq_tuser = USER_WIDTH'({
-            4'b0, last_lane, 1'b0, s_axis_rq_tlast, 4'b0, 1'b0, first, 4'b0, 4'b0, request.header.last_be, 4'b0, request.header.first_be
+            number_first, 25'b0, 4'b0, last_lane, 1'b0, s_axis_rq_tlast, 4'b0, 1'b0, first, 4'b0, 4'b0, last_be, 4'b0, first_be
         });
     end else begin : user
-        assign s_axis_rq_tuser = USER_WIDTH'({request.header.last_be, request.header.first_be});
+        // first_be, last_be and seq_num, whose upper bits are behind the parity.
+        assign s_axis_rq_tuser = USER_WIDTH'({number_first[5:4], 32'b0, number_first[3:0], 16'b0, last_be, first_be});
     end
 endmodule
 

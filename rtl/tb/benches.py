@@ -30,8 +30,11 @@ CORE = tuple({"DATA_WIDTH": width, "TAGS": tags} for width, tags in ((256, 64), 
 WITHOUT_COMMANDS = {**CORE[0], "COMMANDS": 0}
 # Without straddling, the hard block fills up: the link brings completions faster than they leave.
 UNSTRADDLED = {"DATA_WIDTH": 512, "TAGS": 256, "RC_STRADDLE": 0}
+# The buffer of the hard block holds a completion for each tag.
+WIDE_TAGS = {"DATA_WIDTH": 256, "TAGS": 512, "COMPLETION_HEADERS": 1024, "COMPLETION_DATA_BYTES": 65536}
 BENCHES = {
     "address_generator": Bench("address_generator"),
+    "axi_commands": Bench("pcielab_core", ({**CORE[0], "MEMORY_AXI": 1},)),
     "bandwidth_counters": Bench("bandwidth_counters"),
     "commands": Bench("pcielab_core", CORE, fast=1),
     "completion_budget": Bench("completion_budget", ({"COMPLETION_HEADERS": 64, "COMPLETION_DATA_BYTES": 4096},)),
@@ -52,11 +55,15 @@ BENCHES = {
     "message_receiver": Bench("flat_message_receiver", sizes(DATA_WIDTH=WIDTHS, QUEUES=(4,), SLOTS=(64,))),
     "registers": Bench("pcielab_core", CORE[:1], fast=1),
     "request_arbiter": Bench("flat_request_arbiter", ({"DATA_WIDTH": 256, "SOURCES": 3},)),
-    "request_engine": Bench("flat_request_engine", sizes(DATA_WIDTH=WIDTHS, TAGS=(64,))),
+    "request_engine": Bench(
+        "flat_request_engine", ({"DATA_WIDTH": 256, "TAGS": 512}, {"DATA_WIDTH": 512, "TAGS": 64})
+    ),
     "splitter": Bench("splitter"),
     "stream_fifo": Bench("stream_fifo", ({"WIDTH": 8, "DEPTH": 4},)),
     "stream_register": Bench("stream_register", ({"WIDTH": 8},)),
-    "tag_limit": Bench("tag_limit", ({"TAGS": 64},)),
+    "tag_limit": Bench("tag_limit", ({"TAGS": 512},)),
     "unstraddle": Bench("unstraddle", sizes(DATA_WIDTH=WIDTHS)),
+    "ten_bit_tags": Bench("pcielab_core", (WIDE_TAGS,)),
+    "usp_credits": Bench("usp_credits"),
     "usp": Bench("pcielab_usp", (*sizes(DATA_WIDTH=WIDTHS, TAGS=(64,)), UNSTRADDLED)),
 }

@@ -102,6 +102,25 @@ bind interrupter held_contract #(.WIDTH($bits(pcielab_pkg::request_t))) request_
 bind completer held_contract #(.WIDTH(50)) access_held (
     .clk, .rst, .valid(access.valid), .ready(access.ready), .payload({access.write, access.address, access.data})
 );
+bind completer held_contract #(.WIDTH(2 + $bits(pcielab_pkg::host_answer_t) + DATA_WIDTH)) answer_held (
+    .clk, .rst, .valid(answer.valid), .ready(answer.ready), .payload({answer.sop, answer.eop, answer.header, answer.data})
+);
+bind completer packet_contract answer_packets (
+    .clk, .rst, .taken(answer.valid && answer.ready), .sop(answer.sop), .eop(answer.eop),
+    .beats(answer.header.dwords == '0 ? 12'd1 : (12'(answer.header.dwords) + 12'(LANES - 1)) / 12'(LANES))
+);
+bind completer held_contract #(.WIDTH(pcielab_pkg::COMMAND_WIDTH)) load_held (
+    .clk, .rst, .valid(load.valid), .ready(load.ready), .payload(load.address)
+);
+bind axi_memory held_contract #(.WIDTH(ADDRESS_WIDTH)) write_addresses_held (
+    .clk, .rst, .valid(axi.awvalid), .ready(axi.awready), .payload(address)
+);
+bind axi_memory held_contract #(.WIDTH(DATA_WIDTH + BEAT_BYTES)) write_data_held (
+    .clk, .rst, .valid(axi.wvalid), .ready(axi.wready), .payload({axi.wstrb, axi.wdata})
+);
+bind axi_memory held_contract #(.WIDTH(ADDRESS_WIDTH)) read_addresses_held (
+    .clk, .rst, .valid(axi.arvalid), .ready(axi.arready), .payload(waiting_address)
+);
 bind usp_cq held_contract #(.WIDTH(2)) host_held (
     .clk, .rst, .valid(host.valid), .ready(host.ready), .payload({host.sop, host.eop})
 );

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import random
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import cocotb
 from cocotb.triggers import FallingEdge
+from cocotbext.axi import AxiBus, AxiRam
 
 import registers as r
 from address_list import AddressList
@@ -21,6 +25,7 @@ IDLE_INPUTS = {
     "rx_lower_address": 0, "rx_dwords": 0, "rx_data": 0,
     "store_valid": 0, "store_sop": 0, "store_eop": 0, "store": 0, "store_data": 0,
     "reg_valid": 0, "reg_write": 0, "reg_address": 0, "reg_data": 0,
+    "ten_bit_tags": 0, "posted_credit": 1, "non_posted_credit": 1, "load_valid": 0, "load_address": 0,
 }  # fmt: skip
 
 
@@ -129,8 +134,22 @@ class Core:
         return [await self.read(r.RECORDS + 4 * n) for n in range(count)]
 
 
+def axi_ram(dut: Any) -> AxiRam:
+    """A slow memory at the core's AXI port, which takes addresses and data when it likes."""
+    ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=int(dut.MEMORY_BYTES.value))
+    for channel in (
+        ram.write_if.aw_channel, ram.write_if.w_channel, ram.write_if.b_channel, ram.read_if.ar_channel,
+        ram.read_if.r_channel,
+    ):  # fmt: skip
+        channel.set_pause_generator(random.random() < 0.3 for _ in count())
+    return ram
+
+
 async def core_and_host(dut: Any) -> tuple[Core, Host]:
     """Reset the core, and run a host."""
+    if int(dut.MEMORY_AXI.value):
+        logging.getLogger("cocotb").setLevel(logging.WARNING)
+        axi_ram(dut)
     await start(dut, **IDLE_INPUTS)
     host = Host(dut)
     cocotb.start_soon(host.run())

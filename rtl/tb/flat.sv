@@ -8,7 +8,7 @@ module flat_request_engine #(
     parameter TAGS = 64,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  wire logic clk, rst, part_valid, part_first, part_last, tag_valid, slot_valid, tx_ready,
+    input  wire logic clk, rst, part_valid, part_first, part_last, tag_valid, slot_valid, tx_ready, ten_bit_tags,
     input  wire logic [31:0] data_key,
     input  wire pcielab_pkg::transfer_t part,
     input  wire logic [ID_WIDTH-1:0] tag, slot,
@@ -24,7 +24,8 @@ module flat_request_engine #(
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) tx ();
     assign tx.ready = tx_ready;
     assign {tx_valid, tx_sop, tx_eop, tx_data} = {tx.valid, tx.sop, tx.eop, tx.data};
-    assign {tx_write, tx_address, tx_dwords, tx_first_be, tx_last_be, tx_tag} = tx.header;
+    assign {tx_write, tx_address, tx_dwords, tx_first_be, tx_last_be, tx_tag}
+        = tx.header[$bits(pcielab_pkg::request_t)-1:2];
     request_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) engine (.*);
 endmodule
 
@@ -32,7 +33,7 @@ module flat_request_arbiter #(
     parameter DATA_WIDTH = 256,
     parameter SOURCES = 2
 ) (
-    input  wire logic clk, rst, out_ready,
+    input  wire logic clk, rst, out_ready, posted_credit, non_posted_credit,
     input  wire logic [SOURCES-1:0] in_valid, in_sop, in_eop,
     input  wire pcielab_pkg::request_t [SOURCES-1:0] in_request,
     input  wire logic [SOURCES-1:0][DATA_WIDTH-1:0] in_data,
@@ -58,7 +59,7 @@ module flat_completion_tracker #(
     parameter TAGS = 64,
     parameter ID_WIDTH = $clog2(TAGS)
 ) (
-    input  wire logic clk, rst, issue, rx_valid, rx_sop, rx_eop, rx_poisoned,
+    input  wire logic clk, rst, ten_bit_tags, issue, rx_valid, rx_sop, rx_eop, rx_poisoned,
     input  wire logic [31:0] timeout,
     input  wire logic [ID_WIDTH-1:0] issue_tag, issue_slot,
     input  wire logic [5:0] issue_parts,

@@ -95,6 +95,13 @@ class Root:
             cq_bus=AxiStreamBus.from_prefix(dut, "m_axis_cq"),
             cc_bus=AxiStreamBus.from_prefix(dut, "s_axis_cc"),
             pcie_cq_np_req=dut.pcie_cq_np_req,
+            pcie_rq_seq_num0=dut.pcie_rq_seq_num0,
+            pcie_rq_seq_num_vld0=dut.pcie_rq_seq_num_vld0,
+            pcie_rq_seq_num1=dut.pcie_rq_seq_num1,
+            pcie_rq_seq_num_vld1=dut.pcie_rq_seq_num_vld1,
+            cfg_fc_ph=dut.cfg_fc_ph,
+            cfg_fc_pd=dut.cfg_fc_pd,
+            cfg_fc_sel=dut.cfg_fc_sel,
             cfg_max_payload=dut.cfg_max_payload,
             cfg_max_read_req=dut.cfg_max_read_req,
             cfg_function_status=dut.cfg_function_status,
@@ -112,6 +119,8 @@ class Root:
         # The model starts its reset two clocks after power-up; the hard block is in reset from power-up on.
         dut.user_reset.value = 1
         dut.cfg_flr_in_process.value = 0
+        # The model shows no credits of reads here: a bench may take them away.
+        dut.pcie_tfc_nph_av.value = 15
         self.device.functions[0].configure_bar(0, REGISTERS_BYTES)
         self.device.functions[0].configure_bar(2, MESSAGES_BYTES, ext=True, prefetch=True)
         self.device.functions[0].configure_bar(4, MEMORY_BYTES, ext=True, prefetch=True)

@@ -53,6 +53,25 @@ async def store(dut: Any, address: int, text: bytes, first_be: int = 15, last_be
     dut.store_valid.value = 0
 
 
+async def load(dut: Any, address: int, length: int) -> bytes:
+    """Load bytes of the memory, in its beats."""
+    width = len(dut.load_response_data) // 8
+    first, text = address // width * width, b""
+    wanted, asked = -(-(address + length - first) // width), 0
+    for _ in range(20_000):
+        dut.load_valid.value = int(asked < wanted)
+        dut.load_address.value = first + asked * width
+        await settled()
+        asked += bool(dut.load_valid.value and dut.load_ready.value)
+        if dut.load_response_valid.value:
+            text += int(dut.load_response_data.value).to_bytes(width, "little")
+        await FallingEdge(dut.clk)
+        if len(text) == wanted * width:
+            dut.load_valid.value = 0
+            return text[address - first :][:length]
+    raise AssertionError("the memory does not answer")
+
+
 def layout(size: int, lengths: list[int]) -> list[int]:
     """Offsets of the lengths in a memory of a size: multiples of 64, in a random order, that do not overlap."""
     order = random.sample(range(len(lengths)), len(lengths))
@@ -458,3 +477,23 @@ async def stores_reach_the_memory_beside_answers(dut: Any) -> None:
     await check_out(engine_, host, 0, host.pattern(0x1000, 16384) + text, READ_END)
     for offset, length in ((32768, 10), (32768 + 64, 1)):
         await check_out(engine_, host, offset, b"\xff" * length, READ_END)
+
+
+@cocotb.test()
+async def loads_read_the_memory(dut: Any) -> None:
+    """Any bytes of it, while commands fill and read other parts."""
+    _, host, engine_ = await engine(dut)
+    await engine_.enable()
+    host.manners = Manners.rude()
+    text = random.randbytes(8192)
+    for at in range(0, len(text), 256):
+        await store(dut, at, text[at : at + 256])
+    for number in range(12):
+        await engine_.submit(
+            Command(number % 2 == 1, READ_END if number % 2 else 0x1000, 16384, 8192, notify=False)
+        )
+    for _ in range(60):
+        at, length = random.randrange(8000), random.choice([1, 4, 64, 128])
+        assert await load(dut, at, length) == text[at : at + length]
+    await engine_.until_done(12)
+    assert await load(dut, 16384, 8192) == host.pattern(0x1000, 8192)

@@ -16,6 +16,7 @@ LANES = 8
 """Double words of a beat."""
 RCB = 64
 IDLE = {
+    "ten_bit_tags": 0,
     "timeout": 100_000, "issue": 0, "issue_tag": 0, "issue_slot": 0, "issue_parts": 1, "issue_offset": 0,
     "issue_length": 1, "rx_valid": 0, "rx_sop": 0, "rx_eop": 0, "rx_tag": 0, "rx_status": 0, "rx_poisoned": 0,
     "rx_byte_count": 0, "rx_lower_address": 0, "rx_dwords": 0, "rx_data": 0,

@@ -1,4 +1,4 @@
-"""Verilator accepts the whole core without a warning, in both widths; every file states its licence and implies no net."""
+"""Verilator accepts the whole core without a warning; every file states its licence and implies no net."""
 
 import subprocess
 

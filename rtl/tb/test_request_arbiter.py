@@ -9,13 +9,17 @@ from cocotb.triggers import FallingEdge
 from clocking import settled, start
 
 SOURCES = 3
+IDLE = {
+    "in_valid": 0, "in_sop": 0, "in_eop": 0, "in_request": 0, "in_data": 0, "out_ready": 0, "posted_credit": 1,
+    "non_posted_credit": 1,
+}  # fmt: skip
 
 
 @cocotb.test()
 async def requests_leave_whole_and_in_turns(dut: Any) -> None:
     """Requests of one beat and of several, offered and taken at random."""
     width, request_width = len(dut.out_data), len(dut.out_request)
-    await start(dut, in_valid=0, in_sop=0, in_eop=0, in_request=0, in_data=0, out_ready=0)
+    await start(dut, **IDLE)
     for busy, ready in ((100, 100), (60, 100), (100, 50), (30, 70)):
         # Beats of each source: start, end, header, data.
         todo: list[list[tuple[int, int, int, int]]] = [[], [], []]
@@ -71,3 +75,49 @@ async def requests_leave_whole_and_in_turns(dut: Any) -> None:
         if busy == ready == 100:
             turns = order[: 3 * 29]
             assert all(set(turns[n : n + 3]) == {0, 1, 2} for n in range(0, len(turns), 3))
+
+
+@cocotb.test()
+async def a_request_without_credit_lets_others_pass(dut: Any) -> None:
+    """The other kind passes a request without credit, and what was offered leaves whole."""
+    width = len(dut.out_request)
+    top = 1 << width - 1
+    await start(dut, **IDLE)
+    # Source 0 reads, source 1 writes two beats.
+    dut.in_request.value = top << width
+    dut.in_sop.value, dut.in_eop.value, dut.out_ready.value = 0b111, 0b101, 1
+    dut.in_valid.value = 0b011
+    for posted, source in ((0, 0), (1, 1), (0, 0), (1, 1)):
+        dut.posted_credit.value, dut.non_posted_credit.value = posted, 1 - posted
+        for _ in range(4):
+            await settled()
+            if dut.out_valid.value:
+                break
+            await FallingEdge(dut.clk)
+        assert (int(dut.in_ready.value), int(dut.out_request.value) == top) == (1 << source, source == 1)
+        await FallingEdge(dut.clk)
+        if source == 1:
+            # The write has begun: it needs no further credit.
+            dut.posted_credit.value, dut.non_posted_credit.value = 0, 0
+            dut.in_sop.value, dut.in_eop.value = 0b101, 0b111
+            await settled()
+            assert int(dut.in_ready.value) == 0b010
+            await FallingEdge(dut.clk)
+            dut.in_sop.value, dut.in_eop.value = 0b111, 0b101
+    # With no credit at all, nothing leaves; without `ready`, an offered request stays offered.
+    for _ in range(10):
+        await settled()
+        assert not dut.out_valid.value
+        assert int(dut.in_ready.value) == 0
+        await FallingEdge(dut.clk)
+    dut.non_posted_credit.value, dut.out_ready.value = 1, 0
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+    dut.non_posted_credit.value = 0
+    for _ in range(3):
+        await settled()
+        assert dut.out_valid.value
+        await FallingEdge(dut.clk)
+    dut.out_ready.value = 1
+    await settled()
+    assert int(dut.in_ready.value) == 0b001

@@ -12,7 +12,7 @@ from test_splitter import packed
 
 IDLE = {
     "data_key": 0, "part_valid": 0, "part": 0, "part_first": 0, "part_last": 0, "tag_valid": 0, "tag": 0,
-    "slot_valid": 0, "slot": 0, "tx_ready": 0,
+    "slot_valid": 0, "slot": 0, "tx_ready": 0, "ten_bit_tags": 0,
 }  # fmt: skip
 
 
@@ -32,8 +32,11 @@ def random_parts() -> list[tuple[bool, int, int, int, bool, bool]]:
 @cocotb.test()
 async def parts_become_requests(dut: Any) -> None:
     """Random parts; tags, slots and the output are sometimes unavailable."""
-    width = len(dut.tx_data) // 8
+    width, count = len(dut.tx_data) // 8, 1 << len(dut.tag)
     await start(dut, **IDLE)
+    # Numbers from 0 on become tags from 256 on.
+    wide = count > 256
+    dut.ten_bit_tags.value = int(wide)
     for round_number in range(12):
         key = random.getrandbits(32)
         dut.data_key.value = key
@@ -49,7 +52,7 @@ async def parts_become_requests(dut: Any) -> None:
             if todo:
                 dut.part.value = packed(*todo[0][:4])
                 dut.part_first.value, dut.part_last.value = int(todo[0][4]), int(todo[0][5])
-            tag, slot = random.randrange(64), random.randrange(64)
+            tag, slot = random.randrange(count), random.randrange(count)
             dut.tag_valid.value, dut.tag.value = int(random.randrange(100) < ids), tag
             dut.slot_valid.value, dut.slot.value = int(random.randrange(100) < ids), slot
             dut.tx_ready.value = int(random.randrange(100) < ready)
@@ -90,7 +93,7 @@ async def parts_become_requests(dut: Any) -> None:
             assert header["tx_starts_transfer"] == int(first)
             assert (lead, 4 * dwords - lead - behind) == (address % 4, length)
             if not write:
-                assert header["tx_tag"] == next(tags)
+                assert header["tx_tag"] == next(tags) + 256 * wide
                 assert len(beats) == width
                 continue
             assert len(beats) == -(-4 * dwords // width) * width

@@ -13,12 +13,18 @@ import registers as r
 from address_list import AddressList
 from clocking import clocks
 from commands import QUEUES, Command, Commands
-from core import OPERATIONS
+from core import OPERATIONS, Core
 from root import READ_REQUESTS, WAIT_US, Root
 from test_message_receiver import buffers_of, message_of
 
 EXTENDED_TAGS = 1 << 8
 """Extended Tag Enable in the device control register."""
+
+
+def engine_of(root: Root, core: Core) -> Commands:
+    """The commands of a core, with their notices at the start of its buffer."""
+    first, memory = root.pieces[0], root.memory[0].mem
+    return Commands(core, first, lambda at, length: bytes(memory[at - first :][:length]))
 
 
 @cocotb.test()
@@ -235,6 +241,101 @@ async def the_window_of_messages_reads_as_zeros(dut: Any) -> None:
         assert all((at & 127 & ~3) + carried <= 128 for at, _, carried in pieces), pieces
         assert sum(carried for *_, carried in pieces) == (first + length + 3 & ~3) - (first & ~3)
     assert await with_timeout(root.function.bar_window[0].read_dword(r.ID), WAIT_US, "us") == 0x42414C50
+
+
+@cocotb.test()
+async def the_memory_of_commands_reads_back(dut: Any) -> None:
+    """BAR 4 at any address and length, cut only at boundaries, also while commands read the memory."""
+    root = Root(dut)
+    core = await root.start()
+    window = root.function.bar_window[4]
+    pieces: list[tuple[int, int, int]] = []
+    take = root.complex.recv_cpl
+
+    async def watched(*arguments: Any) -> Any:
+        completion = await take(*arguments)
+        pieces.append((completion.lower_address, completion.byte_count, 4 * completion.length))
+        return completion
+
+    root.complex.recv_cpl = watched
+    held = random.randbytes(8192)
+    await window.write(0, held)
+    await window.write(65536 - 64, held[:64])
+    engine = engine_of(root, core)
+    cases = [
+        (0, 1), (3, 1), (4, 4), (0, 8), (60, 8), (124, 8), (28, 8), (36, 32), (64, 64), (0, 128), (1, 128),
+        (127, 2), (0, 512), (5, 507), (126, 385), (3, 4000), (4092, 12),
+        (random.randrange(4000), random.randint(1, 1000)),
+    ]  # fmt: skip
+    for busy in (False, True):
+        if busy:
+            await engine.enable()
+            for _ in range(32):
+                await engine.submit(Command(True, root.pieces[1], 0, 8192, notify=False))
+        for first, length in cases:
+            pieces.clear()
+            assert await with_timeout(window.read(first, length), WAIT_US, "us") == held[first : first + length]
+            assert all((at & 127 & ~3) + carried <= 128 for at, _, carried in pieces), pieces
+            assert sum(carried for *_, carried in pieces) == (first + length + 3 & ~3) - (first & ~3)
+        assert await with_timeout(window.read(65536 - 64, 64), WAIT_US, "us") == held[:64]
+    await engine.until_done(32)
+    assert await core.read(r.ID) == 0x42414C50
+
+
+@cocotb.test()
+async def commands_count_once_their_writes_are_out(dut: Any) -> None:
+    """A command that writes is done when its last number comes back, not one from before a reset."""
+    root = Root(dut)
+    core = await root.start()
+    engine = engine_of(root, core)
+    await engine.enable()
+    put, held = root.device.rq_seq_num.put_nowait, []
+    for reset in (False, True, False):
+        root.device.rq_seq_num.put_nowait = held.append
+        await engine.submit(Command(True, root.pieces[1], 0, 700))
+        await Timer(2, "us")
+        assert len(held) == 3, "the data leave before their numbers come back"
+        assert await core.read(r.COMMANDS_DONE) == 0
+        if reset:
+            await engine.disable()
+            await core.control(r.CONTROL_RESET_SHIFT)
+            await engine.enable()
+        root.device.rq_seq_num.put_nowait = put
+        while held:
+            put(held.pop(0))
+        await Timer(1, "us")
+        assert await core.read(r.COMMANDS_DONE) == int(not reset)
+        if not reset:
+            assert [notice.length for notice in await engine.take()] == [700]
+        await engine.disable()
+        await engine.enable()
+
+
+@cocotb.test()
+async def reads_without_credit_let_writes_pass(dut: Any) -> None:
+    """With no credit for reads, none leaves, and the writes of a command do."""
+    root = Root(dut)
+    core = await root.start()
+    root.fill()
+    dut.pcie_tfc_nph_av.value = 0
+    engine = engine_of(root, core)
+    await engine.enable()
+    root.requests = []
+    await engine.submit(Command(False, root.pieces[1], 0, 512, queue=0))
+    await engine.submit(Command(True, root.pieces[1] + 8192, 4096, 300, queue=1))
+    await engine.until_done(1)
+    await Timer(1, "us")
+    assert [notice.write for notice in await engine.take()] == [True]
+    assert all(write for write, *_ in root.requests)
+    dut.pcie_tfc_nph_av.value = 1
+    await engine.until_done(2)
+    await Timer(1, "us")
+    assert [notice.write for notice in await engine.take()] == [False]
+    assert sum(not write for write, *_ in root.requests) == 1
+    dut.pcie_tfc_nph_av.value = 15
+    await engine.disable()
+    await core.describe(AddressList(size=64, window=8192), "bw-rd", 100, root)
+    assert await core.run() == r.RESULT_COMPLETE
 
 
 @cocotb.test()

@@ -15,10 +15,15 @@ tkinter = pytest.importorskip("tkinter", reason="Python has no Tcl here: the Viv
 
 VIVADO = Path(__file__).resolve().parents[1] / "vivado"
 BOARDS = {
+    "alveo-u50": ("xcu50-fsvh2104-2-e", "16", "8.0_GT/s"),
+    "alveo-u200": ("xcu200-fsgd2104-2-e", "16", "8.0_GT/s"),
     "alveo-u250": ("xcu250-figd2104-2L-e", "16", "8.0_GT/s"),
     "kcu116": ("xcku5p-ffvb676-2-e", "8", "16.0_GT/s"),
 }
 PINS = ["pcie_reference_n", "pcie_reference_p", "pcie_reset_n"]
+OWN_PINS = {"alveo-u50": ["hbm_cattrip"]}
+OWN_TOPS = {"alveo-u50": "alveo_u50_top"}
+HARD_BLOCKS = {"alveo-u50": "pcie4c_uscale_plus"}
 PROPERTIES = {
     "mode_selection": "Advanced", "axisten_if_width": "512_bit", "axisten_freq": "250",
     "AXISTEN_IF_EXT_512_CQ_STRADDLE": "false", "AXISTEN_IF_EXT_512_CC_STRADDLE": "false",
@@ -85,6 +90,9 @@ def test_script_builds_a_bitstream_of_the_board(board: str, tmp_path: Path) -> N
     assert vivado.calls("create_project") == [["pcielab", str(tmp_path), "-part", part]]
     wanted = {"PL_LINK_CAP_MAX_LINK_SPEED": speed, "PL_LINK_CAP_MAX_LINK_WIDTH": f"X{lanes}"}
     assert vivado.ip_properties() == PROPERTIES | wanted
+    assert ["top", OWN_TOPS.get(board, "board_top"), "sources_1"] in vivado.calls("set_property")
+    (ip,) = vivado.calls("create_ip")
+    assert list(ip[:2]) == ["-name", HARD_BLOCKS.get(board, "pcie4_uscale_plus")]
     assert ["generic", f"LANES={lanes}", "sources_1"] in vivado.calls("set_property")
     added = [Path(path) for words in vivado.calls("add_files") for path in vivado.tcl.splitlist(words[-1])]
     assert all(path.exists() for path in added)
@@ -122,29 +130,39 @@ def test_unknown_boards_and_steps_are_refused(arguments: tuple[str, ...]) -> Non
     assert not vivado.commands
 
 
+def test_a_board_with_another_hard_block_is_refused_by_name() -> None:
+    with pytest.raises(tkinter.TclError, match="kcu105: its hard block is that of UltraScale"):
+        Vivado().run(VIVADO / "build.tcl", "kcu105")
+
+
+def test_the_alarm_of_the_hbm_is_tied_low() -> None:
+    text = (VIVADO / "alveo-u50" / "alveo_u50_top.sv").read_text()
+    assert "assign hbm_cattrip = 1'b0;" in text
+
+
 @pytest.mark.parametrize("board", BOARDS)
 def test_constraints_place_the_clock_and_the_reset(board: str) -> None:
     vivado = Vivado()
     vivado.run(VIVADO / "clock.xdc")
     vivado.run(VIVADO / board / "pins.xdc")
     placed = [words[-1] for words in vivado.calls("set_property") if "PACKAGE_PIN" in " ".join(words)]
-    assert sorted(placed) == [f"get_ports:{pin}" for pin in PINS]
+    assert sorted(placed) == sorted(f"get_ports:{pin}" for pin in PINS + OWN_PINS.get(board, []))
     clock = ["-period", "10.000", "-name", "pcie_reference", "get_ports:pcie_reference_p"]
     assert vivado.calls("create_clock") == [clock]
 
 
-@pytest.mark.parametrize("lanes", [8, 16])
-def test_ports_of_the_board_fit_the_hard_block(lanes: int) -> None:
+@pytest.mark.parametrize(("top", "lanes"), [("board_top", 8), ("board_top", 16), ("alveo_u50_top", 16)])
+def test_ports_of_the_board_fit_the_hard_block(top: str, lanes: int) -> None:
     use_verilator()
     stubs = Path(__file__).parent / "hard_block" / "pcie4.sv"
     command = [
         "verilator",
         "--lint-only",
         "--top-module",
-        "board_top",
+        top,
         f"-GLANES={lanes}",
         f"+define+LANES={lanes}",
     ]
-    files = [*sources(), stubs, VIVADO / "board_top.sv"]
+    files = [*sources(), stubs, VIVADO / "board_top.sv", *VIVADO.glob(f"*/{top}.sv")]
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,34 +3,39 @@
 #
 #   vivado -mode batch -source rtl/vivado/build.tcl -tclargs BOARD [STEP] [DIRECTORY]
 #
-# BOARD is a folder beside this file: alveo-u250 or kcu116. STEP is `project`, `timing` or `bitstream` (the default); each
+# BOARD is a folder beside this file: alveo-u50, alveo-u200, alveo-u250 or kcu116. STEP is `project`, `timing` or `bitstream` (the default); each
 # includes the steps in front of it. DIRECTORY is the folder of the project (rtl-BOARD).
 #
 # It follows the documentation of the hard block (PG213). It has never run in Vivado, and no bitstream of it exists.
 
-set boards {alveo-u250 kcu116}
+set boards {alveo-u50 alveo-u200 alveo-u250 kcu116}
 set steps {project timing bitstream}
 set board [lindex $argv 0]
 set step [expr {[llength $argv] > 1 ? [lindex $argv 1] : "bitstream"}]
 set directory [expr {[llength $argv] > 2 ? [lindex $argv 2] : "rtl-$board"}]
+if {$board eq "kcu105"} {
+    error "kcu105: its hard block is that of UltraScale (PG156), whose ports and sequence numbers differ; give one of $boards"
+}
 if {$board ni $boards || $step ni $steps} {
     error "usage: -tclargs BOARD \[STEP\] \[DIRECTORY\]: BOARD is one of $boards, STEP one of $steps"
 }
 set here [file dirname [file normalize [info script]]]
 
-# Sets part, lanes and link_speed.
+# Sets part, lanes and link_speed, and hard_block and top where they differ.
+set hard_block pcie4_uscale_plus
+set top board_top
 source $here/$board/board.tcl
 
 # ---- project
 create_project pcielab $directory -part $part
 add_files [lsort [glob $here/../src/*.sv]]
-add_files -norecurse $here/board_top.sv
+add_files -norecurse [concat $here/board_top.sv [lsort [glob -nocomplain $here/$board/*.sv]]]
 add_files -fileset constrs_1 [list $here/clock.xdc $here/$board/pins.xdc]
 set_property generic "LANES=$lanes" [current_fileset]
-set_property top board_top [current_fileset]
+set_property top $top [current_fileset]
 
 # At 8 GT/s x16 and at 16 GT/s x8, the hard block has 512 bits at 250 MHz.
-create_ip -name pcie4_uscale_plus -vendor xilinx.com -library ip -module_name pcie4
+create_ip -name $hard_block -vendor xilinx.com -library ip -module_name pcie4
 set_property -dict [list \
     CONFIG.mode_selection {Advanced} \
     CONFIG.PL_LINK_CAP_MAX_LINK_SPEED $link_speed \
@@ -98,4 +103,4 @@ wait_on_run impl_1
 if {[get_property PROGRESS [get_runs impl_1]] ne "100%"} {
     error "no bitstream: [get_property STATUS [get_runs impl_1]]"
 }
-puts "wrote $directory/pcielab.runs/impl_1/board_top.bit"
+puts "wrote $directory/pcielab.runs/impl_1/$top.bit"

@@ -13,7 +13,7 @@ pub const PARAMETERS: u32 = 0x8;
 pub const PARAMETERS_DATA_BYTES_SHIFT: u32 = 0x0;
 pub const PARAMETERS_DATA_BYTES_MASK: u32 = 0xff;
 pub const PARAMETERS_TAGS_SHIFT: u32 = 0x8;
-pub const PARAMETERS_TAGS_MASK: u32 = 0x1ff;
+pub const PARAMETERS_TAGS_MASK: u32 = 0x3ff;
 pub const PARAMETERS_RECORDS_LOG2_SHIFT: u32 = 0x14;
 pub const PARAMETERS_RECORDS_LOG2_MASK: u32 = 0x1f;
 /// Length of a clock, ps.
@@ -102,7 +102,7 @@ pub const PIECES_BYTES_LOG2_MASK: u32 = 0x3f;
 pub const DATA_KEY: u32 = 0x60;
 /// Width of a bin of the histogram. 2 to this power clocks.
 pub const BIN_SHIFT: u32 = 0x64;
-/// Tags in use. Requests use the tags below this number, at most PARAMETERS.tags, from the next test on. Set 32 on a host that does not enable extended tags. A core that reads the device control register uses no more than that allows, whatever this number is. 0: all that it allows, or 32 in a core that does not read it.
+/// Tags in use. Requests use the tags below this number, at most PARAMETERS.tags, from the next test on. Set 32 on a host that does not enable extended tags. A core that reads the device control register uses no more than that allows, whatever this number is. 0: all that it allows, or 32 in a core that does not read it. More than 256 need 10-bit tags: enable them in the device control 2 register first.
 pub const LINK_TAGS: u32 = 0x68;
 /// Transactions done. CONTROL.latch and the end of a test latch this register and the next six.
 pub const TRANSACTIONS: u32 = 0x80;
@@ -178,7 +178,7 @@ pub const MESSAGES_DROPPED: u32 = 0x128;
 pub const STORES_LOST: u32 = 0x12c;
 /// Stores that belong to no message. Not whole words of 8 bytes within a buffer of 64.
 pub const STORES_BAD: u32 = 0x130;
-/// Commands. The core moves bytes between its memory and the bus. The memory is BAR 4: stores to it start at multiples of 64 bytes.
+/// Commands. The core moves bytes between its memory and the bus. The memory is BAR 4: stores to it start at multiples of 64 bytes, loads anywhere.
 pub const COMMANDS: u32 = 0x180;
 pub const COMMANDS_ENABLE_SHIFT: u32 = 0x0;
 pub const COMMANDS_ENABLE_MASK: u32 = 0x1;
@@ -216,7 +216,7 @@ pub const COMMAND_STATUS_HALTED_SHIFT: u32 = 0x1;
 pub const COMMAND_STATUS_HALTED_MASK: u32 = 0x1;
 pub const COMMAND_STATUS_RESULT_SHIFT: u32 = 0x4;
 pub const COMMAND_STATUS_RESULT_MASK: u32 = 0xf;
-/// Commands done. This register and the next count from COMMANDS.enable on. The last bytes of a command may leave after it is counted; a notice leaves behind them.
+/// Commands done. This register and the next count from COMMANDS.enable on. A command that writes counts once its bytes are out: a read of this register that is answered later finds them in front of its answer.
 pub const COMMANDS_DONE: u32 = 0x1ac;
 /// Commands refused. Their queue was full or not ready, they had no bytes, or they would end outside the memory.
 pub const COMMANDS_REFUSED: u32 = 0x1b0;

@@ -16,6 +16,9 @@ module pcie4 #(
     input  wire logic s_axis_rq_tlast, s_axis_rq_tvalid,
     input  wire logic [136:0] s_axis_rq_tuser,
     output logic [3:0] s_axis_rq_tready,
+    output logic [5:0] pcie_rq_seq_num0, pcie_rq_seq_num1,
+    output logic pcie_rq_seq_num_vld0, pcie_rq_seq_num_vld1,
+    output logic [3:0] pcie_tfc_nph_av, pcie_tfc_npd_av,
 
     output logic [511:0] m_axis_rc_tdata,
     output logic [15:0] m_axis_rc_tkeep,
@@ -37,6 +40,9 @@ module pcie4 #(
     input  wire logic [80:0] s_axis_cc_tuser,
     output logic [3:0] s_axis_cc_tready,
 
+    output logic [7:0] cfg_fc_ph, cfg_fc_nph, cfg_fc_cplh,
+    output logic [11:0] cfg_fc_pd, cfg_fc_npd, cfg_fc_cpld,
+    input  wire logic [2:0] cfg_fc_sel,
     output logic [1:0] cfg_max_payload,
     output logic [2:0] cfg_max_read_req,
     output logic [15:0] cfg_function_status,
