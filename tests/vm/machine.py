@@ -87,6 +87,10 @@ def _arguments(folder: Path) -> list[str]:
         *("-netdev", "hubport,id=net0,hubid=0", "-device", "e1000e,bus=rp3,netdev=net0,romfile="),
         *("-object", f"memory-backend-file,id=bar,share=on,mem-path={folder}/bar.raw,size={BAR_BYTES}"),
         *("-device", "ivshmem-plain,memdev=bar,bus=pcie.0"),
+        # A peer: behind a port, so that the kernel can reset it.
+        *port(6, "pcie.0"),
+        *("-object", "memory-backend-ram,id=peer,share=on,size=1M"),
+        *("-device", "ivshmem-plain,memdev=peer,bus=rp6"),
         *("-drive", f"if=none,id=out,file={folder}/out.raw,format=raw"),
         *("-device", "virtio-blk-pci,drive=out,bus=pcie.0"),
     ]

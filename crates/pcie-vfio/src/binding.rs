@@ -149,8 +149,12 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
             }
         })?;
     }
-    let path = tree.path(&format!("dev/vfio/{group}"));
-    owner.map_or(Ok(()), |owner| chown(address, "bind", &path, owner))
+    let group = tree.path(&format!("dev/vfio/{group}"));
+    let own = tree.function(address).ok().and_then(|function| tree.device_node(&function));
+    // A kernel has nodes of groups, of devices, or both.
+    let given = [Some(group), own].into_iter().flatten().filter(|path| path.exists());
+    let mut given = given.map(|path| owner.map_or(Ok(()), |owner| chown(address, "bind", &path, owner)));
+    given.try_for_each(|done| done)
 }
 
 fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {

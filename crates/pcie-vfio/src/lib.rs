@@ -23,6 +23,8 @@ mod fpga;
 mod host;
 mod interfaces;
 #[cfg(target_os = "linux")]
+mod iommufd;
+#[cfg(target_os = "linux")]
 mod iova;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -66,7 +68,7 @@ pub use options::VfioHostOptions;
 pub use origin::origin;
 pub use pio::{Pio, PioHostOptions, PioOptions};
 #[cfg(target_os = "linux")]
-pub use space::{Mapped, Space};
+pub use space::{Mapped, Peer, Space};
 pub use survey::{Holder, Look};
 #[cfg(target_os = "linux")]
 pub use transport::Vfio;

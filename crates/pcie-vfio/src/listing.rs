@@ -66,7 +66,8 @@ pub fn ready_for_vfio(tree: &Tree, function: &Function) -> Result<(), Refusal> {
         function.check_awake()?;
         return Err(obstacle::not_bound(address, function.driver.as_deref()));
     }
-    let path = tree.path(&format!("dev/vfio/{group}"));
+    let own = tree.device_node(function).filter(|_| !tree.path("dev/vfio/vfio").exists());
+    let path = own.unwrap_or_else(|| tree.path(&format!("dev/vfio/{group}")));
     match path.exists() && !may_write(&path) {
         true => Err(obstacle::no_permission(address, &path)),
         false => Ok(()),

@@ -104,6 +104,20 @@ pub(crate) fn no_permission(address: Address, path: &Path) -> Refusal {
     denied(path).remedy(format!("`sudo pcielab devices bind {address} --user $USER` gives it to you"))
 }
 
+/// This user may not use iommufd.
+pub(crate) fn no_iommufd(address: Address, path: &Path) -> Refusal {
+    let remedy =
+        format!("{address} needs it: `sudo setfacl -m u:$USER:rw {}` gives it to you", path.display());
+    denied(path).remedy(remedy)
+}
+
+/// The kernel exports no BARs for iommufd.
+pub(crate) fn no_peer_export(peer: Address, reason: impl Display) -> Refusal {
+    device(peer, format!("its BAR cannot be mapped through iommufd ({reason})"))
+        .kind(Kind::Unsupported)
+        .remedy("use Linux 6.19 or later, or load the container (`sudo modprobe vfio_iommu_type1`)")
+}
+
 /// This user may not open the files of its BARs.
 pub(crate) fn no_stores(address: Address, path: &Path) -> Refusal {
     denied(path)

@@ -45,11 +45,19 @@ impl Opened {
         let function = tree.function(address)?;
         crate::listing::ready_for_vfio(tree, &function)?;
         let space = Space::open(tree, &function)?;
-        let file = kernel::device(space.group(), &address.to_string())?;
+        let file = space.device(address)?;
         let opened = Self { address, file, space, is_open: true };
         opened.reset()?;
         opened.set_command(MEMORY | BUS_MASTER, MEMORY | BUS_MASTER)?;
         Ok((opened, function))
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        self.address
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// The address space of the device.

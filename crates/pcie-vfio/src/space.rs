@@ -1,9 +1,14 @@
-//! The address space of a device: its IOMMU group in a container of its own, and the memory mapped into it.
+//! The address space of a device, and the memory mapped into it: its IOMMU group in a container of its own, or, on a kernel
+//! without containers, the device by its own node in an address space of iommufd.
 
+use crate::address::Address;
+use crate::iommufd::Iommufd;
 use crate::iova::choose;
 use crate::kernel::{self, IommuInfo};
 use crate::obstacle;
+use crate::opened::Opened;
 use crate::tree::{Function, Tree};
+use crate::window::Window;
 use pcie_host::{HostError, PageSize, SharedBuffer, locked_memory_limit};
 use pcie_refusal::Refusal;
 use std::cell::{Cell, RefCell};
@@ -12,16 +17,25 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use vfio_bindings::bindings::vfio;
 
 /// Longest wait for a busy group: that of a killed process is free again after about a second.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A container with one group in it.
+/// The kernel's side of an address space.
+#[derive(Debug)]
+enum Way {
+    /// A container with one group in it.
+    Container { container: File, group: File },
+    /// An address space of iommufd with one device in it.
+    Iommufd { space: Iommufd, device: File },
+}
+
+/// The address space of one device.
 #[derive(Debug)]
 pub struct Space {
-    container: File,
-    group: File,
+    way: Way,
     info: IommuInfo,
     /// First address and bytes of each mapping.
     taken: RefCell<Vec<(u64, u64)>>,
@@ -30,9 +44,15 @@ pub struct Space {
 }
 
 impl Space {
-    /// Opens the group of a function; fails if it is missing, not permitted, or stays busy for 10 s.
+    /// Opens the group of a function, or its own node on a kernel without containers; fails if it is missing, not
+    /// permitted, or stays busy for 10 s.
     pub fn open(tree: &Tree, function: &Function) -> Result<Rc<Self>, Refusal> {
         let number = tree.check_group(function)?;
+        if !tree.path("dev/vfio/vfio").exists()
+            && let Some(node) = tree.device_node(function)
+        {
+            return Self::by_node(tree, function, &node);
+        }
         let path = tree.path(&format!("dev/vfio/{number}"));
         let group = open_group(&path, function)?;
         if !kernel::is_viable(&group)? {
@@ -45,15 +65,61 @@ impl Space {
         kernel::set_container(&group, &container)?;
         kernel::set_iommu(&container)?;
         let info = kernel::iommu(&container)?;
-        Ok(Rc::new(Self { container, group, info, taken: RefCell::default(), planned: Cell::default() }))
+        Ok(Self::of(Way::Container { container, group }, info))
+    }
+
+    /// Puts a device, opened by its own node, into an address space of iommufd.
+    fn by_node(tree: &Tree, function: &Function, node: &Path) -> Result<Rc<Self>, Refusal> {
+        let path = tree.path("dev/iommu");
+        let opened = OpenOptions::new().read(true).write(true).open(&path);
+        let iommu = opened.map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => obstacle::no_iommufd(function.address, &path),
+            _ => obstacle::kernel(path.display().to_string(), error),
+        })?;
+        let device = open_group(node, function)?;
+        let space = Iommufd::open(iommu)?;
+        space.attach(&device)?;
+        let info = space.info()?;
+        Ok(Self::of(Way::Iommufd { space, device }, info))
+    }
+
+    fn of(way: Way, info: IommuInfo) -> Rc<Self> {
+        Rc::new(Self { way, info, taken: RefCell::default(), planned: Cell::default() })
+    }
+
+    /// The file of the device.
+    pub(crate) fn device(&self, address: Address) -> Result<File, Refusal> {
+        match &self.way {
+            Way::Container { group, .. } => kernel::device(group, &address.to_string()),
+            Way::Iommufd { device, .. } => {
+                device.try_clone().map_err(|error| obstacle::kernel(address.to_string(), error))
+            }
+        }
+    }
+
+    /// Maps memory of this process at a bus address.
+    ///
+    /// # Safety
+    /// As for [`kernel::map`].
+    unsafe fn map(&self, start: usize, iova: u64, bytes: u64) -> io::Result<()> {
+        // SAFETY: the caller says so.
+        match &self.way {
+            Way::Container { container, .. } => unsafe { kernel::map(container, start, iova, bytes) },
+            Way::Iommufd { space, .. } => unsafe { space.map(start, iova, bytes) },
+        }
+    }
+
+    fn unmap(&self, iova: u64, bytes: u64) -> Result<(), Refusal> {
+        match &self.way {
+            Way::Container { container, .. } => kernel::unmap(container, iova, bytes)?,
+            Way::Iommufd { space, .. } => space.unmap(iova, bytes)?,
+        }
+        self.taken.borrow_mut().retain(|(start, _)| *start != iova);
+        Ok(())
     }
 
     pub(crate) fn plan(&self, bytes: u64) {
         self.planned.set(bytes);
-    }
-
-    pub(crate) fn group(&self) -> &File {
-        &self.group
     }
 
     pub(crate) fn reserve(&self, bytes: u64, alignment: u64) -> Result<u64, Refusal> {
@@ -106,9 +172,7 @@ impl Mapped {
             Self { space: Rc::clone(space), buffer: Rc::clone(buffer), iova, bytes: 0, is_mapped: true };
         for offset in (0..bytes).step_by(page.bytes() as usize) {
             // SAFETY: `Mapped` keeps the buffer while mapped; a lent buffer has volatile accesses only.
-            let result = unsafe {
-                kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes())
-            };
+            let result = unsafe { space.map(start + offset as usize, iova + offset, page.bytes()) };
             result.map_err(|error| refused(&error, bytes, space.planned.get(), page.bytes()))?;
             mapped.bytes = offset + page.bytes();
         }
@@ -134,8 +198,7 @@ impl Mapped {
         }
         if self.bytes > 0 {
             // If the kernel refuses, the buffer stays lent.
-            kernel::unmap(&self.space.container, self.iova, self.bytes)?;
-            self.space.taken.borrow_mut().retain(|(start, _)| *start != self.iova);
+            self.space.unmap(self.iova, self.bytes)?;
         }
         if let Ok(mut buffer) = self.buffer.try_borrow_mut() {
             buffer.take_back();
@@ -147,6 +210,75 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         // An error is ignored: the kernel unmaps everything when the container is closed.
+        let _ = self.unmap();
+    }
+}
+
+/// A part of a BAR of another device that a device can reach: peer-to-peer. Dropping it unmaps the part before the window.
+#[derive(Debug)]
+pub struct Peer {
+    space: Rc<Space>,
+    window: Window,
+    iova: u64,
+    is_mapped: bool,
+}
+
+impl Peer {
+    /// Maps `bytes` bytes of BAR `number` of a peer from `offset` on, whole pages.
+    ///
+    /// # Errors
+    /// The peer lacks them; or the kernel cannot map them: through iommufd it can from Linux 6.19 on.
+    pub fn new(
+        space: &Rc<Space>,
+        peer: &Opened,
+        (number, offset, bytes): (u32, u64, u64),
+    ) -> Result<Self, Refusal> {
+        let window = peer.bar(number, offset, Some(bytes))?;
+        let iova = space.reserve(bytes, PageSize::FourKib.bytes())?;
+        let result = match &space.way {
+            // SAFETY: `Peer` keeps the window while mapped; windows have volatile accesses only.
+            Way::Container { container, .. } => unsafe {
+                kernel::map(container, window.address(), iova, bytes)
+            },
+            Way::Iommufd { space, .. } => {
+                let region = vfio::VFIO_PCI_BAR0_REGION_INDEX + number;
+                space.map_bar((peer.file(), region), offset, iova, bytes)
+            }
+        };
+        if let Err(error) = result {
+            space.taken.borrow_mut().retain(|(start, _)| *start != iova);
+            return Err(match &space.way {
+                Way::Container { .. } => obstacle::kernel("mapping a BAR of a peer", error),
+                Way::Iommufd { .. } => obstacle::no_peer_export(peer.address(), &error),
+            });
+        }
+        Ok(Self { space: Rc::clone(space), window, iova, is_mapped: true })
+    }
+
+    /// Bus address of the first byte, for the device.
+    #[must_use]
+    pub fn iova(&self) -> u64 {
+        self.iova
+    }
+
+    /// The same part of the BAR, for this program.
+    #[must_use]
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// Unmaps it from the device; fails if the kernel refuses.
+    pub fn unmap(&mut self) -> Result<(), Refusal> {
+        match std::mem::take(&mut self.is_mapped) {
+            true => self.space.unmap(self.iova, self.window.bytes() as u64),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // An error is ignored: the kernel unmaps everything when the address space is closed.
         let _ = self.unmap();
     }
 }
@@ -165,6 +297,10 @@ fn refused(error: &io::Error, bytes: u64, planned: u64, page_bytes: u64) -> Refu
 /// Waits until no process has the group of a function open; whether one had.
 pub(crate) fn await_group(tree: &Tree, function: &Function) -> Result<bool, Refusal> {
     let number = tree.check_group(function)?;
+    if !tree.path("dev/vfio/vfio").exists() && tree.device_node(function).is_some() {
+        // A node of its own is not exclusive: taking the device is, and says so.
+        return Ok(false);
+    }
     let started = Instant::now();
     drop(open_group(&tree.path(&format!("dev/vfio/{number}")), function)?);
     Ok(started.elapsed() >= LOOK)

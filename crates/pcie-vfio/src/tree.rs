@@ -140,6 +140,14 @@ impl Tree {
         others.filter_map(|other| self.read(other)).filter(in_the_way).collect()
     }
 
+    /// The function's own node (cdev) of vfio-pci, on kernels with one.
+    #[must_use]
+    pub fn device_node(&self, function: &Function) -> Option<PathBuf> {
+        let name =
+            names(&function.folder.join("vfio-dev")).into_iter().find(|name| name.starts_with("vfio"))?;
+        Some(self.path(&format!("dev/vfio/devices/{name}")))
+    }
+
     /// The IOMMU group of a function; an error if it has none, VFIO has no IOMMU, or other drivers share it.
     pub fn check_group(&self, function: &Function) -> Result<u32, Refusal> {
         let address = function.address;

@@ -19,6 +19,11 @@ impl Window {
         start.map(|start| Self { start, bytes }).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
+    /// Address of its first byte in this process.
+    pub(crate) fn address(&self) -> usize {
+        self.start.as_ptr() as usize
+    }
+
     /// Length, bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {

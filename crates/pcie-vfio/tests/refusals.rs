@@ -6,7 +6,7 @@
 mod machine;
 
 use machine::{BRIDGE, DISPLAY, DRIVE, Machine, NIC, address};
-use pcie_vfio::{Purpose, Tree, bind, devices};
+use pcie_vfio::{Opened, Purpose, Tree, bind, devices};
 use std::fs;
 
 #[test]
@@ -177,4 +177,21 @@ fn release_lets_the_kernel_choose_the_driver() {
     // A device of another driver is untouched.
     machine.release(NIC);
     assert_eq!(machine.text("sys/bus/pci/drivers/e1000e/unbind"), "");
+}
+
+#[test]
+fn a_kernel_without_containers_needs_iommufd_for_the_devices_own_node() {
+    let machine = Machine::new();
+    machine.function(DRIVE, "0x010802", Some("vfio-pci"), Some(7));
+    machine.write(&format!("sys/bus/pci/devices/{DRIVE}/vfio-dev/vfio3/dev"), "511:3\n");
+    machine.write("dev/vfio/devices/vfio3", "");
+    let tree = Tree::at(machine.path(""));
+    let function = tree.function(address(DRIVE)).unwrap();
+    assert_eq!(tree.device_node(&function), Some(machine.path("dev/vfio/devices/vfio3")));
+    let refused = Opened::open(&tree, address(DRIVE)).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("dev/iommu: "), "{refused}");
+    // With a container, the group is opened as ever.
+    machine.write("dev/vfio/vfio", "");
+    let refused = Opened::open(&tree, address(DRIVE)).map(drop).unwrap_err().to_string();
+    assert!(!refused.contains("dev/iommu"), "{refused}");
 }

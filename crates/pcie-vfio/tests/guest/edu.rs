@@ -13,19 +13,19 @@ const DMA_SOURCE: u64 = 0x80;
 const DMA_TARGET: u64 = 0x88;
 const DMA_BYTES: u64 = 0x90;
 const DMA_COMMAND: u64 = 0x98;
-const OWN_MEMORY: u64 = 0x4_0000;
+pub(super) const OWN_MEMORY: u64 = 0x4_0000;
 /// Twice as many bytes at once end QEMU 7.2.
-const BYTES: usize = 2048;
+pub(super) const BYTES: usize = 2048;
 const LIMIT: Duration = Duration::from_secs(10);
 
-fn device() -> (Opened, Window) {
+pub(super) fn device() -> (Opened, Window) {
     let device = opened("EDU");
     let registers = device.bar(0, 0, None).unwrap();
     assert_eq!(registers.read(IDENTITY).map(|identity| identity & 0xffff), Some(0xed));
     (device, registers)
 }
 
-fn transfer(registers: &Window, from: u64, to: u64, to_host: bool) {
+pub(super) fn transfer(registers: &Window, from: u64, to: u64, to_host: bool) {
     for (register, value) in [(DMA_SOURCE, from), (DMA_TARGET, to), (DMA_BYTES, BYTES as u64)] {
         assert!(registers.write_long(register, value));
     }

@@ -5,11 +5,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
 mod claims;
+mod commands;
 mod edu;
 mod exit;
 mod mapped;
 mod memory;
 mod packets;
+mod peers;
 mod stores;
 
 use pcie_host::{Buffer, PageSize, SharedBuffer, Topology};
