@@ -5,14 +5,15 @@
 // stores to BAR 4, read a beat at a time. A transaction has one beat; all have the ID 0, so that answers come in order.
 //
 // AXI orders no read behind a write. A read that comes behind a write here waits until the memory has acknowledged that write.
-// Answers are always taken: the queue of writes has room for all that the hard block's buffer can hold.
+// Answers are always taken: `takes_reads` falls while the queue of writes still has room for those of all reads on their way.
 //
 // A reset of the core does not reset this module: what was offered on AXI stays offered.
 module axi_memory #(
     parameter DATA_WIDTH = 256,
     parameter ADDRESS_WIDTH = 11,
     parameter AXI_ADDRESS_WIDTH = 34,
-    // Beats of answers that can come at once; a power of two.
+    // Beats that the hard block's buffer holds, and more; a power of two. As many again have room while `takes_reads` is low, which is
+    // more than the transfers hold that were taken before.
     parameter ANSWER_BEATS = 2048
 ) (
     input  wire logic clk,
@@ -33,6 +34,8 @@ module axi_memory #(
     input  wire logic [ADDRESS_WIDTH-1:0] read_address,
     output logic read_response_valid,
     output logic [DATA_WIDTH-1:0] read_data,
+    // Reads of the bus may start that bring answers.
+    output logic takes_reads,
     // Accesses that the memory refused.
     output logic [31:0] errors,
 
@@ -65,6 +68,7 @@ module axi_memory #(
         .out_ready((address_taken || axi.awready) && (data_taken || axi.wready)), .out_data({address, axi.wstrb, axi.wdata}),
         .count
     );
+    assign takes_reads = !half_full;
     // Address and data are taken in any order.
     assign axi.awvalid = queued && !address_taken;
     assign axi.wvalid = queued && !data_taken;

@@ -114,17 +114,17 @@ module command_engine #(
         .read_ready, .read_command, .write_valid, .write_ready, .write_command, .waiting, .refused
     );
 
-    logic next_valid, next_ready;
+    logic next_valid, next_ready, memory_takes;
     transfer_t next;
     logic [1:0] ended_valid, ended_ready;
     ended_command_t [1:0] ended;
     read_executor #(.TAGS(TAGS)) reader (
         .clk, .rst(executor_rst), .clock, .command_valid(read_valid), .command_ready(read_ready), .command(read_command),
-        .transfer_valid(next_valid), .transfer_ready(next_ready), .transfer(next), .take_slot, .taken_slot, .free_slot,
+        .transfer_valid(next_valid), .transfer_ready(next_ready && memory_takes), .transfer(next), .take_slot, .taken_slot, .free_slot,
         .freed_slot, .ended_valid(ended_valid[0]), .ended_ready(ended_ready[0]), .ended(ended[0])
     );
     stream_register #(.WIDTH($bits(transfer_t))) held_transfer (
-        .clk, .rst(executor_rst), .in_valid(next_valid), .in_ready(next_ready), .in_data(next), .out_valid(transfer_valid),
+        .clk, .rst(executor_rst), .in_valid(next_valid && memory_takes), .in_ready(next_ready), .in_data(next), .out_valid(transfer_valid),
         .out_ready(transfer_ready), .out_data(transfer)
     );
 
@@ -162,10 +162,10 @@ module command_engine #(
         axi_memory #(.DATA_WIDTH(DATA_WIDTH), .ADDRESS_WIDTH(ADDRESS_WIDTH), .ANSWER_BEATS(ANSWER_BEATS)) memory (
             .clk, .rst(power_rst), .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store,
             .store_bad, .read_valid((writer_reads || load.valid) && reads_room), .read_ready(memory_reads_ready),
-            .read_address(memory_address), .read_response_valid(response), .read_data(memory_data), .errors(), .axi
+            .read_address(memory_address), .read_response_valid(response), .read_data(memory_data), .takes_reads(memory_takes), .errors(), .axi
         );
     end else begin : in_block_ram
-        assign {memory_ready, writer_valid} = 2'b11;
+        assign {memory_ready, writer_valid, memory_takes} = 3'b111;
         delay #(.WIDTH(1), .CLOCKS(2)) beside_memory (
             .clk, .in(load.valid && load.ready && !rst), .out(load.response_valid)
         );

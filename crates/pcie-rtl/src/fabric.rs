@@ -5,11 +5,13 @@
 //! nobody. The network first carries what was sent before a window up to its end; then all cores run through it with
 //! what arrives there. What they send meanwhile goes on, or arrives, after its end, so nothing is approximated.
 
+mod mmio;
 mod network;
 mod port;
 
 use crate::process::Process;
 use crate::wire::{Completion, Store, Surroundings};
+use mmio::HostRead;
 use network::Network;
 use pcie_driver::{COMMAND_ALIGNMENT, Command, Commands, Core, DriverError, Notice};
 use pcie_fabric::runtime::{Carrier, Contents, Finished, Placed, Transfer};
@@ -33,9 +35,34 @@ const MEMORY_BAR: u8 = 4;
 /// A TLP at its destination.
 #[derive(Debug)]
 enum Message {
-    Read { core: usize, tag: u16, address: u64, bytes: u64 },
-    Write { core: usize, address: u64, first_be: u8, last_be: u8, data: Vec<u8> },
-    Completion { core: usize, tag: u16, lower_address: u8, bytes: u64, data: Vec<u8> },
+    Read {
+        core: usize,
+        tag: u16,
+        address: u64,
+        bytes: u64,
+    },
+    Write {
+        core: usize,
+        address: u64,
+        first_be: u8,
+        last_be: u8,
+        data: Vec<u8>,
+    },
+    Completion {
+        core: usize,
+        tag: u16,
+        lower_address: u8,
+        bytes: u64,
+        data: Vec<u8>,
+    },
+    /// A read of the processor, and its answer.
+    HostRead {
+        number: u32,
+    },
+    HostCompletion {
+        number: u32,
+        data: Vec<u8>,
+    },
 }
 
 /// A request of the runtime in flight.
@@ -51,6 +78,13 @@ struct Job {
     notice: Option<(Picoseconds, Notice)>,
 }
 
+/// A read of the memory while it is loaded: of another core, or of the processor.
+#[derive(Debug)]
+enum Loading {
+    Core { core: usize, tag: u16, lower_address: u8, bytes: u64 },
+    Host { number: u32 },
+}
+
 /// A device.
 #[derive(Debug)]
 struct Device {
@@ -64,6 +98,8 @@ struct Device {
     waiting: Vec<u32>,
     jobs: VecDeque<Job>,
     next_command: u16,
+    /// Reads of its memory, in order.
+    loading: VecDeque<Loading>,
 }
 
 /// The cores of a fabric.
@@ -77,6 +113,7 @@ pub struct Cores {
     window: u64,
     clock_ps: u64,
     finished: Vec<Finished>,
+    host_reads: Vec<HostRead>,
     next_number: u32,
     heard: Picoseconds,
 }
@@ -112,6 +149,7 @@ impl Cores {
             devices,
             network,
             finished: vec![],
+            host_reads: vec![],
             next_number: 0,
             heard: Picoseconds::ZERO,
         };
@@ -151,6 +189,27 @@ impl Cores {
                     self.network.send(at, route, 0, message);
                 }
             }
+            for (clock, data) in self.devices[index].commands.transport().take_loaded() {
+                let device = &mut self.devices[index];
+                let at = device.commands.transport().time_of(clock + 1);
+                let node = device.node;
+                match device.loading.pop_front() {
+                    Some(Loading::Core { core, tag, lower_address, bytes }) => {
+                        let route = (node, self.devices[core].node);
+                        let answer = Message::Completion { core, tag, lower_address, bytes, data };
+                        self.network.send(at, route, bytes, answer);
+                    }
+                    Some(Loading::Host { number }) => {
+                        if let Some(read) = self.host_reads.iter_mut().find(|read| read.number == number) {
+                            read.leaves_device(at);
+                        }
+                        let bytes = data.len() as u64;
+                        let answer = Message::HostCompletion { number, data };
+                        self.network.send(at, (node, self.host), bytes, answer);
+                    }
+                    None => {}
+                }
+            }
         }
         Ok(())
     }
@@ -181,11 +240,47 @@ impl Cores {
             Message::Read { core, tag, address, bytes } => {
                 let first = address & !3;
                 let length = (address + bytes).next_multiple_of(4) - first;
+                if let Some(owner) = self.devices.iter_mut().find(|device| device.has(address)) {
+                    let offset = (first - owner.bar) as u32;
+                    let lower_address = (address & 127) as u8;
+                    owner.loading.push_back(Loading::Core { core, tag, lower_address, bytes });
+                    let port = owner.commands.transport();
+                    let clock = port.clock_at(at);
+                    port.load(clock, offset, length as u32);
+                    return Ok(());
+                }
                 let data = contents.read(self.host, first, length);
                 let lower_address = (address & 127) as u8;
                 let answer = Message::Completion { core, tag, lower_address, bytes, data };
                 let route = (self.host, self.devices[core].node);
                 self.network.send(at + self.memory_read, route, bytes, answer);
+            }
+            Message::HostRead { number } => {
+                let Some(read) = self.host_reads.iter_mut().find(|read| read.number == number) else {
+                    return Ok(());
+                };
+                read.reaches(at);
+                let (device, Some(line)) = (&mut self.devices[read.core], read.line()) else { return Ok(()) };
+                device.loading.push_back(Loading::Host { number });
+                let offset = (line.device_address - device.bar) as u32;
+                let port = device.commands.transport();
+                let clock = port.clock_at(at);
+                port.load(clock, offset, line.bytes as u32);
+            }
+            Message::HostCompletion { number, data } => {
+                let Some(index) = self.host_reads.iter().position(|read| read.number == number) else {
+                    return Ok(());
+                };
+                if let Some(line) = self.host_reads[index].line() {
+                    contents.write(self.host, line.host_address, &data);
+                }
+                match self.host_reads[index].arrives(at) {
+                    Some(done) => {
+                        self.host_reads.swap_remove(index);
+                        self.finished.push(done);
+                    }
+                    None => self.read_line(at, index),
+                }
             }
             Message::Completion { core, tag, lower_address, bytes, data } => {
                 let port = self.devices[core].commands.transport();
@@ -274,8 +369,15 @@ impl Cores {
         device.jobs = kept;
     }
 
+    /// Sends the next read of a line of the processor.
+    fn read_line(&mut self, at: Picoseconds, index: usize) {
+        let HostRead { number, core, .. } = self.host_reads[index];
+        let route = (self.host, self.devices[core].node);
+        self.network.send(at, route, 0, Message::HostRead { number });
+    }
+
     fn has_jobs(&self) -> bool {
-        self.devices.iter().any(|device| !device.jobs.is_empty())
+        !self.host_reads.is_empty() || self.devices.iter().any(|device| !device.jobs.is_empty())
     }
 }
 
@@ -331,6 +433,7 @@ fn open(topology: &Topology, program: &Path, node: NodeId, number: u64) -> Resul
         waiting: vec![0; limits.queues as usize],
         jobs: VecDeque::new(),
         next_command: 0,
+        loading: VecDeque::new(),
     })
 }
 
@@ -341,11 +444,14 @@ fn failed(error: DriverError) -> Refusal {
 impl Carrier for Cores {
     fn announce(&mut self, placed: &Placed, list: &[Transfer]) -> Result<(), Refusal> {
         let Placed { primitive, socket, queue, device, .. } = *placed;
-        if !matches!(primitive, Primitive::H2d | Primitive::D2h | Primitive::D2dWrite) {
+        if !matches!(
+            primitive,
+            Primitive::MmioRead | Primitive::H2d | Primitive::D2h | Primitive::D2dRead | Primitive::D2dWrite
+        ) {
             let problem = format!("FPGA cores do not answer {}", primitive.name());
             return Err(Refusal::new(problem)
                 .kind(Kind::Unsupported)
-                .remedy("use h2d, d2h or dev2dev_write, or simulated devices"));
+                .remedy("use mmio_read, h2d, d2h, dev2dev_read or dev2dev_write, or simulated devices"));
         }
         if socket != 0 {
             return Err(Refusal::of("socket", socket, "give 0: cores are attached to it"));
@@ -355,6 +461,9 @@ impl Carrier for Cores {
                 .kind(Kind::NotFound)
                 .remedy("give a device of the fabric"));
         };
+        if primitive == Primitive::MmioRead {
+            return Ok(());
+        }
         let device = &mut self.devices[index];
         let (limits, known) = (device.commands.limits(), device.queues.len() as u32);
         if known == limits.queues && !device.queues.contains_key(&queue) {
@@ -363,7 +472,7 @@ impl Carrier for Cores {
         }
         device.queues.entry(queue).or_insert(known);
         for one in list {
-            let to_host = primitive != Primitive::D2dWrite;
+            let to_host = matches!(primitive, Primitive::H2d | Primitive::D2h);
             let wrong = to_host && !one.other_address.is_multiple_of(COMMAND_ALIGNMENT);
             if wrong || !device.has(one.device_address) {
                 let at = format!("{:#x}", if wrong { one.other_address } else { one.device_address });
@@ -395,6 +504,12 @@ impl Carrier for Cores {
         self.next_number = number.wrapping_add(1);
         let there = at + self.software + self.network.delay(self.host, placed.device);
         let index = self.device(placed.device);
+        if let (Primitive::MmioRead, Some(core)) = (placed.primitive, index) {
+            self.host_reads.push(HostRead::new(number, core, at, list));
+            self.read_line(at, self.host_reads.len() - 1);
+            self.heard = self.heard.max(at);
+            return Ok(number);
+        }
         let Some(device) = index.and_then(|index| self.devices.get_mut(index)) else { return Ok(number) };
         let queue = device.queues.get(&placed.queue).copied().unwrap_or_default();
         let commands = list.len() as u32;
@@ -408,9 +523,10 @@ impl Carrier for Cores {
         port.write_clock = port.clock_at(there);
         device.next_command = device.next_command.wrapping_add(1);
         let (command, bar) = (device.next_command, device.bar);
+        let writes = matches!(placed.primitive, Primitive::D2h | Primitive::D2dWrite);
         for (nth, one) in (1..).zip(list) {
             let moved = Command {
-                writes: placed.primitive != Primitive::H2d,
+                writes,
                 bus: one.other_address,
                 memory: one.device_address - bar,
                 bytes: one.size_bytes,
@@ -420,7 +536,7 @@ impl Carrier for Cores {
             device.commands.submit(queue, &moved).map_err(failed)?;
         }
         let to_arrive = list.iter().map(|one| one.size_bytes).sum();
-        let to_peer = placed.peer.map(|_| (list.to_vec(), to_arrive));
+        let to_peer = placed.peer.filter(|_| writes).map(|_| (list.to_vec(), to_arrive));
         device.jobs.push_back(Job { number, left: at, command, queue, commands, to_peer, notice: None });
         self.heard = self.heard.max(at);
         Ok(number)

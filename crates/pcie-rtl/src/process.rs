@@ -1,6 +1,8 @@
 //! The process `pcielab-rtl`: start, exchanges, end.
 
-use crate::wire::{Hello, Items, MAGIC, RESPONSE_BYTES, Ran, Request, Surroundings, VERSION, response};
+use crate::wire::{
+    Hello, Items, LOADED_BYTES, MAGIC, RESPONSE_BYTES, Ran, Request, Surroundings, VERSION, loaded, response,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -45,6 +47,8 @@ pub(crate) struct Exchanged {
     pub(crate) requests: Vec<(Request, std::ops::Range<usize>)>,
     pub(crate) data: Vec<u8>,
     pub(crate) responses: Vec<u32>,
+    /// Finished loads in order: the clock of each, and its data.
+    pub(crate) loaded: Vec<(u64, Vec<u8>)>,
 }
 
 /// A running process.
@@ -118,6 +122,7 @@ impl Process {
         exchanged.requests.clear();
         exchanged.data.clear();
         exchanged.responses.clear();
+        exchanged.loaded.clear();
         for _ in 0..ran.requests {
             let request = Request::parse(&self.take()?);
             let start = exchanged.data.len();
@@ -132,6 +137,13 @@ impl Process {
         for _ in 0..ran.responses {
             let value = response(&self.take::<RESPONSE_BYTES>()?);
             exchanged.responses.push(value);
+        }
+        for _ in 0..ran.loaded {
+            let (clock, bytes) = loaded(&self.take::<LOADED_BYTES>()?);
+            self.fill(bytes as usize)?;
+            let data = self.buffer[self.taken..self.taken + bytes as usize].to_vec();
+            self.taken += bytes as usize;
+            exchanged.loaded.push((clock, data));
         }
         Ok(ran)
     }

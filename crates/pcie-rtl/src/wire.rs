@@ -2,7 +2,7 @@
 //! fields.
 
 /// Version of the protocol.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// First four bytes from the process.
 pub(crate) const MAGIC: u32 = 0x4c54_5250;
 
@@ -75,6 +75,15 @@ pub(crate) struct Store {
     pub(crate) data: Vec<u8>,
 }
 
+/// A load of the core's memory, its BAR 4.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) clock: u64,
+    pub(crate) offset: u32,
+    /// 1 to 4,096.
+    pub(crate) bytes: u32,
+}
+
 /// Returned credits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
@@ -91,6 +100,7 @@ pub(crate) struct Items {
     pub(crate) accesses: Vec<Access>,
     pub(crate) credits: Vec<Credit>,
     pub(crate) stores: Vec<Store>,
+    pub(crate) loads: Vec<Load>,
 }
 
 impl Items {
@@ -100,6 +110,7 @@ impl Items {
         let counts = [self.completions.len(), self.accesses.len(), self.credits.len(), self.stores.len()];
         words(to, &[surroundings.react]);
         words(to, &counts.map(|count| count as u32));
+        words(to, &[self.loads.len() as u32]);
         to.extend([surroundings.max_payload, surroundings.max_read_request, 1, 0]);
         let s = surroundings;
         words(to, &[s.byte_fs, s.read_bytes, s.write_bytes, s.unit_bytes, s.backlog_fs]);
@@ -125,6 +136,10 @@ impl Items {
             to.extend([store.bar, store.first_be, store.last_be, 0]);
             to.extend(&store.data);
         }
+        for load in &self.loads {
+            to.extend(load.clock.to_le_bytes());
+            words(to, &[load.offset, load.bytes]);
+        }
     }
 }
 
@@ -138,12 +153,13 @@ pub(crate) struct Ran {
     pub(crate) clock: u64,
     pub(crate) requests: u32,
     pub(crate) responses: u32,
+    pub(crate) loaded: u32,
     pub(crate) accesses_left: u32,
     pub(crate) ended_tests: u32,
 }
 
 impl Ran {
-    pub(crate) const BYTES: usize = 24;
+    pub(crate) const BYTES: usize = 28;
 
     pub(crate) fn parse(bytes: &[u8; Self::BYTES]) -> Self {
         let mut fields = Fields(bytes);
@@ -151,6 +167,7 @@ impl Ran {
             clock: fields.u64(),
             requests: fields.u32(),
             responses: fields.u32(),
+            loaded: fields.u32(),
             accesses_left: fields.u32(),
             ended_tests: fields.u32(),
         }
@@ -202,6 +219,15 @@ pub(crate) fn response(bytes: &[u8; RESPONSE_BYTES]) -> u32 {
     let mut fields = Fields(bytes);
     let _clock = fields.u64();
     fields.u32()
+}
+
+/// Bytes of the head of a finished load: clock, and bytes of its data.
+pub(crate) const LOADED_BYTES: usize = 12;
+
+/// Clock at which a load was finished, and bytes of its data.
+pub(crate) fn loaded(bytes: &[u8; LOADED_BYTES]) -> (u64, u32) {
+    let mut fields = Fields(bytes);
+    (fields.u64(), fields.u32())
 }
 
 /// Parser of numbers; beyond the end of the bytes, which callers exclude, it reads zeros.
@@ -265,6 +291,7 @@ mod tests {
                 offset: 64,
                 data: vec![0; 16],
             }],
+            loads: vec![Load { clock: 5, offset: 64, bytes: 100 }],
         };
         let surroundings = Surroundings {
             react: 1,
@@ -278,7 +305,7 @@ mod tests {
         };
         let mut bytes = vec![9; 3];
         items.emit(7, &surroundings, &mut bytes);
-        assert_eq!(bytes.len(), 52 + (18 + 8) + 20 + 20 + (20 + 16));
+        assert_eq!(bytes.len(), 56 + (18 + 8) + 20 + 20 + (20 + 16) + 16);
         assert_eq!(bytes[..8], 7u64.to_le_bytes());
     }
 }

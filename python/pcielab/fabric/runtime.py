@@ -116,8 +116,8 @@ class Runtime:
                 all hosts share.
             outstanding: Requests that the queues of each host together may have in flight.
             discipline: Unit that has its own credits at every port of the fabric.
-            devices: `rtl`: every device is the FPGA core, simulated from its RTL. It executes `h2d`, `d2h` and
-                `dev2dev_write`; links have unlimited credits.
+            devices: `rtl`: every device is the FPGA core, simulated from its RTL. It executes `h2d`, `d2h`,
+                `dev2dev_read` and `dev2dev_write`, and answers `mmio_read`; links have unlimited credits.
             program: `pcielab-rtl`, for `rtl`; None: that of the variable PCIELAB_RTL, or of `make rtl`,
                 below the current folder.
         """

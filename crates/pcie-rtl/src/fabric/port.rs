@@ -2,7 +2,7 @@
 //! requests are kept for the network.
 
 use crate::process::{Exchanged, Process};
-use crate::wire::{Access, Completion, Credit, Items, Request, Store, Surroundings};
+use crate::wire::{Access, Completion, Credit, Items, Load, Request, Store, Surroundings};
 use pcie_driver::{Transport, TransportError};
 use pcie_time::Picoseconds;
 
@@ -25,6 +25,7 @@ pub(super) struct Port {
     items: Items,
     exchanged: Exchanged,
     requests: Vec<(Request, Vec<u8>)>,
+    loaded: Vec<(u64, Vec<u8>)>,
     ring_address: [u64; 1],
     ring: Vec<u8>,
 }
@@ -47,6 +48,7 @@ impl Port {
             items,
             exchanged: Exchanged::default(),
             requests: vec![],
+            loaded: vec![],
             ring_address: [ring_address],
             ring: vec![0; RING_BYTES as usize],
         }
@@ -91,6 +93,16 @@ impl Port {
         self.items.stores.push(store);
     }
 
+    /// Loads from the core's memory at a clock.
+    pub(super) fn load(&mut self, clock: u64, offset: u32, bytes: u32) {
+        self.items.loads.push(Load { clock, offset, bytes });
+    }
+
+    /// The loads that have ended since the last call, in order: the clock of each, and its data.
+    pub(super) fn take_loaded(&mut self) -> Vec<(u64, Vec<u8>)> {
+        std::mem::take(&mut self.loaded)
+    }
+
     /// Writes into the ring, if an address is in it; returns whether it is.
     pub(super) fn write_ring(&mut self, address: u64, bytes: &[u8]) -> bool {
         let Some(at) = address.checked_sub(self.ring_address[0]).filter(|at| *at < RING_BYTES) else {
@@ -112,6 +124,7 @@ impl Port {
         for (request, data) in &self.exchanged.requests {
             self.requests.push((*request, self.exchanged.data[data.clone()].to_vec()));
         }
+        self.loaded.append(&mut self.exchanged.loaded);
         Ok(ran.accesses_left > 0)
     }
 
