@@ -38,7 +38,7 @@ def player(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("language", COMPILERS)
-@pytest.mark.parametrize("source", [CRATE / "examples" / "play_trace.c", ROOT / "bench" / "port_reads.c"])
+@pytest.mark.parametrize("source", [*sorted(CRATE.glob("examples/*.c")), ROOT / "bench" / "port_reads.c"])
 def test_programs_compile_without_warnings(language: str, source: Path) -> None:
     compiled(language, "-fsyntax-only", source)
 

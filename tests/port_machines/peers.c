@@ -47,6 +47,7 @@ static int peer_is_core;
 static Core *core;
 static std::deque<std::vector<uint8_t>> notices; /* On their way to the host. */
 static std::deque<std::pair<int, uint64_t>> writing; /* Requests of the core, and their bytes that have not arrived. */
+static std::deque<std::pair<uint64_t, uint32_t>> loading; /* Reads of the core's memory, and their bytes. */
 #endif
 
 static void check(int code, const char *what) {
@@ -142,6 +143,10 @@ static void run_core(void) {
         check(pcielab_machine_submit(machine, engine, &tlp, sent.at_ps), "submit of the core");
         if (r.write && r.address < at_host.address + at_host.bytes) notices.push_back(sent.data);
     }
+    for (uint64_t ready : core->take_loaded()) {
+        check(pcielab_machine_complete(machine, peer, loading.front().first, loading.front().second, ready, 0), "complete");
+        loading.pop_front();
+    }
     window_end += Core::WINDOW_PS;
 }
 
@@ -149,6 +154,11 @@ static void run_core(void) {
 static int core_event(const pcielab_machine_event *e) {
     if (peer_is_core && e->kind == PCIELAB_MACHINE_EVENT_KIND_WRITE && e->node == peer)
         core->store(now, (uint32_t)(e->address - at_peer.address), e->length);
+    if (peer_is_core && e->kind == PCIELAB_MACHINE_EVENT_KIND_READ) {
+        core->load(now, (uint32_t)(e->address - at_peer.address), e->length);
+        loading.emplace_back(e->number, e->length);
+        return 1;
+    }
     if (!engine_is_core) return 0;
     if (e->kind == PCIELAB_MACHINE_EVENT_KIND_COMPLETION) {
         core->complete(now, e->tag, e->address, e->length, e->byte_count);

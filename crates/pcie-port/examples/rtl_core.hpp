@@ -79,6 +79,15 @@ class Core {
         stores_.push_back({entry(at_ps), offset, bytes, 4, 15, 15, 0});
     }
 
+    // A read of the core's BAR by another device; cores before version 4 of the messages have none.
+    void load(uint64_t at_ps, uint32_t offset, uint32_t bytes) {
+        if (wire::VERSION < 4) fail("the core answers no reads of its BAR");
+        loads_.push_back({entry(at_ps), offset, bytes});
+    }
+
+    // When the data of each read are ready, in order, since the last call.
+    std::vector<uint64_t> take_loaded() { return std::exchange(loaded_, {}); }
+
     // An answer to a read of the core.
     void complete(uint64_t at_ps, uint16_t tag, uint64_t address, uint32_t bytes, uint32_t byte_count) {
         completions_.push_back(
@@ -99,6 +108,27 @@ class Core {
     }
 
   private:
+#pragma pack(push, 1)
+    struct Load {
+        uint64_t clock;
+        uint32_t offset, bytes;
+    };
+    struct Loaded {
+        uint64_t clock;
+        uint32_t bytes;
+    };
+#pragma pack(pop)
+
+    // Fields that version 4 of the messages brought.
+    template <class Run> static auto set_loads(Run &run, size_t count, int) -> decltype(run.loads, void()) {
+        run.loads = uint32_t(count);
+    }
+    template <class Run> static void set_loads(Run &, size_t, long) {}
+    template <class Ran> static auto loads_of(const Ran &ran, int) -> decltype(ran.loaded) { return ran.loaded; }
+    template <class Ran> static uint32_t loads_of(const Ran &, long) { return 0; }
+
+    uint64_t exit_ps(uint64_t clock) const { return (clock + 1 - origin_) * hello_.clock_ps + WINDOW_PS / 2; }
+
     uint64_t entry(uint64_t at_ps) const {
         return origin_ + (at_ps + WINDOW_PS / 2 + hello_.clock_ps - 1) / hello_.clock_ps;
     }
@@ -140,12 +170,14 @@ class Core {
         run_.accesses = uint32_t(accesses_.size());
         run_.credits = uint32_t(credits_.size());
         run_.stores = uint32_t(stores_.size());
+        set_loads(run_, loads_.size(), 0);
         put(run_);
         for (const auto &one : completions_) put(one), sending_.resize(sending_.size() + 4u * one.dwords);
         for (const auto &one : accesses_) put(one);
         for (const auto &one : credits_) put(one);
         for (const auto &one : stores_) put(one), sending_.resize(sending_.size() + one.bytes);
-        completions_.clear(), accesses_.clear(), credits_.clear(), stores_.clear();
+        for (const auto &one : loads_) put(one);
+        completions_.clear(), accesses_.clear(), credits_.clear(), stores_.clear(), loads_.clear();
         for (size_t at = 0; at < sending_.size();) {
             const ssize_t written = write(to_, sending_.data() + at, sending_.size() - at);
             if (written <= 0) fail("it has ended");
@@ -158,13 +190,19 @@ class Core {
             take(&one.request, sizeof one.request);
             one.data.resize(one.request.write ? 4u * one.request.dwords : 0);
             take(one.data.data(), one.data.size());
-            const uint64_t clocks = one.request.last_clock + 1 - origin_;
-            one.at_ps = clocks * hello_.clock_ps + WINDOW_PS / 2;
+            one.at_ps = exit_ps(one.request.last_clock);
             sent_.push_back(std::move(one));
         }
         for (uint32_t i = 0; i < ran.responses; ++i) {
             wire::Response response;
             take(&response, sizeof response);
+        }
+        for (uint32_t i = 0; i < loads_of(ran, 0); ++i) {
+            Loaded head;
+            take(&head, sizeof head);
+            std::vector<uint8_t> data(head.bytes);
+            take(data.data(), data.size());
+            loaded_.push_back(exit_ps(head.clock));
         }
         clock_ = ran.clock;
     }
@@ -188,6 +226,8 @@ class Core {
     std::vector<wire::Access> accesses_;
     std::vector<wire::Credit> credits_;
     std::vector<wire::Store> stores_;
+    std::vector<Load> loads_;
+    std::vector<uint64_t> loaded_;
     std::vector<uint8_t> sending_;
     std::vector<Sent> sent_;
 };
