@@ -16,11 +16,13 @@ const PACKET_DW_MOST: usize = 1024 + 64;
 /// Widest bus in bits.
 pub(crate) const BITS_MOST: usize = 4096;
 
-/// A signal: its name without its range, and its bits.
+/// A signal: its name without its range, its bits and its net.
 #[derive(Clone, Debug)]
 pub(crate) struct Signal {
     pub(crate) name: String,
     pub(crate) bits: usize,
+    /// Number of the signal itself, or of another name of the same net.
+    pub(crate) net: usize,
 }
 
 /// Values of signals at a sample, in words of 64 bits from bit 0 up.
@@ -178,8 +180,13 @@ impl Buses {
                 facts.skip("interface without data or valid", 1);
                 continue;
             }
-            interface.port = facts.port(&name);
-            found.push(interface);
+            // The same ports, seen from another module.
+            let net = |interface: &Interface| interface.signals[DATA].map(|signal| signals[signal].net);
+            let is_seen = |other: &Interface| other.bus == interface.bus && net(other) == net(&interface);
+            if !found.iter().any(is_seen) {
+                interface.port = facts.port(&name);
+                found.push(interface);
+            }
         }
         if found.is_empty() {
             let names: Vec<_> =
@@ -253,7 +260,9 @@ impl Interface {
         let ends = values.bit(self.signals[LAST], 0);
         let user = self.signals[USER].map_or(&[][..], |signal| values.get(signal));
         let bounds = match self.bus {
-            Bus::UltraScale(port) => ultrascale::bounds(port, self.width_dw, self.user_bits, user),
+            Bus::UltraScale(port) => {
+                ultrascale::bounds(port, self.width_dw, self.user_bits, user, self.begun.is_some())
+            }
             _ => self.series7_bounds(user),
         };
         let lanes = self.lanes(values);

@@ -63,7 +63,7 @@ fn signals(names: &[String]) -> (Vec<Signal>, Vec<Option<Column>>) {
     for name in names {
         let (name, low, bits) = ranged(name);
         let signal = *by_name.entry(name.clone()).or_insert_with(|| {
-            signals.push(Signal { name, bits: 0 });
+            signals.push(Signal { name, bits: 0, net: signals.len() });
             signals.len() - 1
         });
         signals[signal].bits = signals[signal].bits.max(low + bits);

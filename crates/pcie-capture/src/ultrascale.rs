@@ -243,8 +243,15 @@ pub(crate) fn encode(port: Port, tlp: &Tlp) -> (Vec<u32>, (u8, u8)) {
     (words, (tlp.first_enables.unwrap_or(0) & 15, tlp.last_enables.unwrap_or(0) & 15))
 }
 
-/// First and last words of the packets in a beat, by `tuser`. None: the width says nothing of them.
-pub(crate) fn bounds(port: Port, width_dw: usize, user_bits: usize, user: &[u64]) -> Option<Bounds> {
+/// First and last words of the packets in a beat, by `tuser`; `is_open`: a packet goes on from the beat before. None: the width
+/// says nothing of them.
+pub(crate) fn bounds(
+    port: Port,
+    width_dw: usize,
+    user_bits: usize,
+    user: &[u64],
+    is_open: bool,
+) -> Option<Bounds> {
     let bits = |at: usize, count: usize| -> u64 {
         let (word, shift) = (at / 64, at % 64);
         let low = user.get(word).copied().unwrap_or(0) >> shift;
@@ -280,10 +287,13 @@ pub(crate) fn bounds(port: Port, width_dw: usize, user_bits: usize, user: &[u64]
             pairs(&mut bounds, 64, &[68, 70, 72, 74], 76, &[80, 84, 88, 92]);
         }
         (Port::Rc, ..=8) if user_bits >= 42 => {
-            for (packet, lane) in [(0, 0), (1, 4)] {
-                if bits(32 + packet, 1) != 0 {
-                    bounds.starts.push(lane);
+            // Behind a packet that goes on, a start is in the upper half, whichever of the bits shows it.
+            match (bits(32, 1) != 0, bits(33, 1) != 0, is_open) {
+                (true, second, false) => {
+                    bounds.starts.push(0);
+                    bounds.starts.extend(second.then_some(4));
                 }
+                (first, second, _) => bounds.starts.extend((first || second).then_some(4)),
             }
             for at in [34, 38] {
                 if bits(at, 1) != 0 {
@@ -296,6 +306,10 @@ pub(crate) fn bounds(port: Port, width_dw: usize, user_bits: usize, user: &[u64]
             bounds.is_silent = true;
         }
         _ => return None,
+    }
+    // A single start in the upper half: some models show its enables there.
+    if let ([_], [first @ (0, 0), second]) = (&bounds.starts[..], &mut bounds.enables[..]) {
+        std::mem::swap(first, second);
     }
     Some(bounds)
 }

@@ -123,9 +123,16 @@ impl Declared {
         let path = format!("{}/{name}", scopes.join("/"));
         let long = path.chars().count().saturating_sub(PATH_MOST);
         let path: String = path.chars().skip(long).collect();
+        // Verilator shows the ports of the top module twice.
+        if scopes.iter().any(|scope| scope == "$rootio") {
+            return Ok(());
+        }
+        let net =
+            self.targets.get(id.as_bytes()).and_then(|targets| targets.first()).map(|known| known.signal);
         let signals = &mut self.signals;
         let signal = *self.by_name.entry(path.clone()).or_insert_with(|| {
-            signals.push(Signal { name: path.clone(), bits: 0 });
+            let net = net.unwrap_or(signals.len());
+            signals.push(Signal { name: path.clone(), bits: 0, net });
             signals.len() - 1
         });
         self.signals[signal].bits = self.signals[signal].bits.max(low + bits);

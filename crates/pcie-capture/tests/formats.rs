@@ -293,3 +293,26 @@ fn a_straddled_capture() {
     }
     assert_eq!((reads, flying, most), (64, 0, 8));
 }
+
+/// Drivers of cocotbext-pcie on eight buses of 64 to 512 bits: what the buses show is what the drivers log.
+#[test]
+fn buses_show_what_their_drivers_log() {
+    let by_port = |bytes: &[u8]| {
+        let (events, facts) = read_all(bytes);
+        assert_eq!((facts.ports.len(), facts.skipped.len()), (8, 0), "{:?}", facts.skipped);
+        let mut ports: Vec<(String, Vec<Packet>)> = Vec::new();
+        for (index, name) in facts.ports.iter().enumerate() {
+            let of_port = events.iter().filter(|event| usize::from(event.port) == index);
+            let name = name.rsplit(['.', '/']).next().unwrap();
+            ports.push((name.to_owned(), of_port.map(|event| event.packet.clone()).collect()));
+        }
+        ports.sort_by(|one, other| one.0.cmp(&other.0));
+        ports
+    };
+    let logged = by_port(include_bytes!("fixtures/ultrascale.log.gz"));
+    let shown = by_port(include_bytes!("fixtures/ultrascale.vcd.gz"));
+    assert!(logged.iter().all(|(_, packets)| packets.len() == 24));
+    for (log, bus) in logged.iter().zip(&shown) {
+        assert_eq!(log, bus);
+    }
+}

@@ -229,6 +229,7 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
     }
     samples.push(("straddled", include_bytes!("../fixtures/straddled.csv.gz").to_vec()));
     samples.push(("litepcie", include_bytes!("../fixtures/litepcie.vcd.gz").to_vec()));
+    samples.push(("ultrascale", include_bytes!("../fixtures/ultrascale.vcd.gz").to_vec()));
     samples.push(("cocotb", include_bytes!("../fixtures/cocotb.log.gz").to_vec()));
     samples
 }
