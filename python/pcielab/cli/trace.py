@@ -153,10 +153,14 @@ def play(
 
 @app.command()
 def convert(
-    capture: Annotated[Path, typer.Argument(help="A capture of TLPs: pcap-ng, pcap, or another format of docs/reference/captures.md.")],
+    capture: Annotated[
+        Path,
+        typer.Argument(help="A capture of TLPs: pcap-ng, pcap, or another format in docs/reference."),
+    ],
     output: Output,
     skip: Annotated[
-        int, typer.Option("--skip", min=0, max=4096, help="In pcap-ng and pcap: bytes of each packet before its TLP.")
+        int,
+        typer.Option("--skip", min=0, max=4096, help="In pcap-ng and pcap: bytes of each packet before its TLP."),
     ] = 0,
     requester: Annotated[
         str | None,
@@ -168,8 +172,8 @@ def convert(
             "--link-type",
             min=0,
             max=65535,
-            help="In pcap-ng and pcap: link type of the packets that hold TLPs. By default 125 and 147 to 162, those of "
-            "analysers, and NetTLP's packets in Ethernet or IP.",
+            help="In pcap-ng and pcap: link type of the packets that hold TLPs. By default 125 and 147 to 162, "
+            "those of analysers, and NetTLP's packets in Ethernet or IP.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
