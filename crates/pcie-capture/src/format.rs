@@ -199,7 +199,10 @@ pub fn detect(start: &[u8]) -> Option<Format> {
 fn unknown_format(start: &[u8]) -> Refusal {
     let problem = if start.is_empty() { "the file is empty" } else { "no known format of captures" };
     let words: Vec<_> = Format::ALL.map(Format::word).into();
-    Refusal::new(problem)
-        .kind(if start.is_empty() { Kind::Missing } else { Kind::Unsupported })
-        .remedy(format!("give a capture in one of these, or name its format: {}", words.join(", ")))
+    Refusal::new(problem).kind(if start.is_empty() { Kind::Missing } else { Kind::Unsupported }).remedy(
+        format!(
+            "give a capture in pcap-ng or another known format, or name its format: {}",
+            words.join(", ")
+        ),
+    )
 }
