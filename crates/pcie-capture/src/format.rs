@@ -13,9 +13,9 @@ use std::ops::ControlFlow;
 pub enum Format {
     /// TLPs in pcap-ng or pcap, each from its first header byte on.
     Raw,
-    /// The records of Agilent analysers in pcap-ng, as cyrozap's tools write them: [`crate::frames`].
+    /// The records of Agilent analysers in pcap-ng, as cyrozap's tools write them.
     Cyrozap,
-    /// TLPs in UDP: [`crate::nettlp`].
+    /// TLPs in UDP, as NetTLP sends them.
     NetTlp,
     /// A protocol analyser's list of `Name(value)` cells.
     Text,
