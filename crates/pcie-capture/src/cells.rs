@@ -107,6 +107,9 @@ impl Reader<'_> {
                 if is_packet(name) {
                     self.flush(take, facts)?;
                     self.begin(number);
+                    if let Some((row, _)) = &mut self.row {
+                        row.set(Field::Record, value, None);
+                    }
                     continue;
                 }
                 if let Some((row, _)) = &mut self.row {

@@ -31,7 +31,7 @@ pub struct Event {
     pub direction: Option<Direction>,
     /// Index in [`Facts::ports`].
     pub port: u16,
-    /// Number of the packet, sample or line in the file, from 1.
+    /// Number of the packet as the source gives it; else of the packet, sample or line in the file, from 1.
     pub record: u64,
     /// What was sent.
     pub packet: Packet,

@@ -158,6 +158,7 @@ impl Field {
 /// A packet, from its cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
+    /// The number that the source gives the packet.
     record: Option<u64>,
     time_ps: Option<u64>,
     direction: Option<Direction>,
@@ -208,8 +209,7 @@ impl Row {
         let small = |base| words::number(text, base).and_then(|value| u8::try_from(value).ok());
         let middle = |base| words::number(text, base).and_then(|value| u16::try_from(value).ok());
         match field {
-            // The number that the source gives a packet finds it there again.
-            Field::Record => self.record = text.parse().ok().filter(|record| *record > 0),
+            Field::Record => self.record = words::number(text, 10),
             Field::Time => self.time_ps = Some(words::time_ps(text, unit)?),
             Field::Direction => self.direction = Some(words::direction(text)?),
             Field::Port => self.port = Some(text.chars().take(80).collect()),
@@ -290,7 +290,7 @@ impl Row {
         self.direction = Some(direction);
     }
 
-    /// The event; the time is as the row has it. None: the row has no type.
+    /// The event; the time is as the row has it, `record` counts where the source gives no number. None: the row has no type.
     pub(crate) fn event(self, record: u64, facts: &mut Facts) -> Option<Event> {
         let typed = match (self.typed, self.number) {
             (Some(packet), _) => packet,
@@ -333,11 +333,12 @@ impl Row {
             packet => packet,
         };
         let port = self.port.map_or(0, |name| facts.port(&name));
+        let record = self.record.unwrap_or(record);
         Some(Event {
             time_ps: self.time_ps,
             direction: self.direction,
             port,
-            record: self.record.unwrap_or(record),
+            record,
             packet,
             error: self.error,
         })

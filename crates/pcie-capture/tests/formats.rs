@@ -41,6 +41,7 @@ fn cells_of_an_analyser() {
     assert_eq!((facts.format.as_str(), facts.rate_tenths, facts.lanes), ("text", Some(25), Some(4)));
     let at: Vec<_> = events.iter().map(|event| (event.time_ps.unwrap(), event.direction)).collect();
     assert_eq!(at, [(0, DOWN), (184_000, UP), (1_504_000, UP), (1_736_000, DOWN)]);
+    assert_eq!(events.iter().map(|event| event.record).collect::<Vec<_>>(), [2555, 2556, 2561, 2563]);
     let doorbell = tlp(&events[0]);
     assert_eq!(
         (doorbell.kind, doorbell.wide, doorbell.sequence),

@@ -183,7 +183,6 @@ const CELLS: [(Field, &str); 23] = [
 pub(super) struct Cells {
     ports: Vec<String>,
     speed: String,
-    number: u64,
 }
 
 impl Encoder for Cells {
@@ -196,8 +195,7 @@ impl Encoder for Cells {
     }
 
     fn event(&mut self, event: &Event, written: &mut Written, to: &mut dyn Write) -> io::Result<()> {
-        self.number += 1;
-        let mut line = format!("Packet({})", self.number);
+        let mut line = format!("Packet({})", event.record);
         let arrow = match event.direction {
             Some(Direction::Downstream) => " R->",
             Some(Direction::Upstream) => " R<-",
