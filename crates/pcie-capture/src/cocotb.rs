@@ -4,7 +4,7 @@
 //! receives gives the events, as an analyser at that port would; in a log without ports, the first logger does. What others say
 //! of the same packets is counted. Frames of the buses of hard blocks come from their own loggers.
 
-use crate::event::{DATA_MOST, Direction, Dllp, Event, Facts, Kind, Packet, Tlp};
+use crate::event::{COPY, DATA_MOST, Direction, Dllp, Event, Facts, Kind, Packet, Tlp};
 use crate::fields::Origin;
 use crate::format::{Format, Options};
 use crate::header;
@@ -355,7 +355,7 @@ impl Reader<'_> {
             let arguments = arguments(&line[at + class.len()..]);
             let is_frame = class.ends_with("Frame(");
             if *self.of_frames.get_or_insert(is_frame) != is_frame {
-                facts.skip("packet that another logger shows as well", record);
+                facts.skip(COPY, record);
                 continue;
             }
             let verb = if is_frame { message.split_whitespace().next().unwrap_or("") } else { "" };
@@ -364,7 +364,7 @@ impl Reader<'_> {
                 _ => self.takes(logger, verb, is_frame),
             };
             if !is_taken {
-                facts.skip("packet that another logger shows as well", record);
+                facts.skip(COPY, record);
                 continue;
             }
             let read = if is_frame {

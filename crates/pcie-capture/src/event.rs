@@ -244,6 +244,9 @@ pub enum Dllp {
     },
 }
 
+/// What is skipped of a packet that the source shows more than once.
+pub(crate) const COPY: &str = "packet that another logger shows as well";
+
 /// What a file says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -270,6 +273,12 @@ impl Facts {
             Some((_, count, _)) => *count += 1,
             None => self.skipped.push((what.to_owned(), 1, record)),
         }
+    }
+
+    /// Packets that could not be read: what was skipped, without copies of packets that were read.
+    #[must_use]
+    pub fn unread(&self) -> u64 {
+        self.skipped.iter().filter(|(what, _, _)| what != COPY).map(|(_, count, _)| count).sum()
     }
 
     /// The index of a port by name, of at most 65,536.

@@ -78,7 +78,7 @@ pub fn read_unless(
         let is_stopped = packets.is_multiple_of(PACKETS_BETWEEN_LOOKS) && stopped();
         if is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    others += facts.skipped.iter().map(|(_, count, _)| count).sum::<u64>();
+    others += facts.unread();
     if transfers.is_empty() {
         let none = Refusal::new(format!("none of its {others} packets is a memory read or write"))
             .kind(RefusalKind::Missing);
