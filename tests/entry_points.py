@@ -219,6 +219,11 @@ def explained(folder: Path) -> Call:
     return lambda: _core.capture_explain(path, "{}", "{}")
 
 
+def converted_again(folder: Path) -> Call:
+    path = long_capture(folder)
+    return lambda: _core.capture_convert(path, "{}", "list", lambda _piece: None)
+
+
 def listed(folder: Path) -> Call:
     path = long_capture(folder)
     return lambda: _core.capture_list(path, "{}", "{}", lambda _rows: None)
@@ -603,6 +608,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     "trace_play": Long(played),
     "trace_convert": Long(converted),
+    "capture_convert": Long(converted_again),
     "capture_explain": Long(explained),
     "capture_list": Long(listed),
     "capture_trace": Long(made_trace),

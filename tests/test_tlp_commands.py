@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pcielab import captures
+from pcielab.captures.picture import in_flight
 from pcielab.library.profiles import resolve
 from shell import pcielab, succeed
 
@@ -105,9 +106,11 @@ def test_filters_choose_transactions(capture: Path) -> None:
 
 
 def test_a_picture_of_what_was_in_flight_is_drawn(capture: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "in-flight.svg"
+    picture = tmp_path / "in-flight.html"
     succeed("tlp", "explain", str(capture), "--output", str(picture))
-    assert "reads in flight" in picture.read_text()
+    assert len(picture.read_bytes()) > 10_000
+    titles = json.dumps(in_flight(captures.explain(capture), "a capture").to_dict())
+    assert all(words in titles for words in ("reads in flight", "bytes in flight", "a capture", "simulated"))
 
 
 def test_better_cuts_are_played_on_a_host(tmp_path: Path) -> None:
@@ -163,3 +166,46 @@ def test_imported_captures_calibrate_back_to_their_host(tmp_path: Path) -> None:
     miss = found["host.memory.miss_ns"]
     assert miss["identified"]
     assert miss["value"] == pytest.approx(system.system.host.memory.miss_ns, rel=0.1)
+
+
+ENGINES = Path(__file__).parents[1] / "crates" / "pcie-capture" / "tests" / "fixtures"
+
+
+@pytest.mark.parametrize(
+    ("file", "clock_ns", "settings", "moved"),
+    [
+        # The parameters of the scripts beside the files.
+        (
+            "cocotb.log.gz",
+            None,
+            {"mps_bytes": 256, "mrrs_bytes": 512},
+            {"device writes": 1024, "device reads": 2048},
+        ),
+        ("litepcie.vcd.gz", 8, {"mrrs_bytes": 512, "highest_tag": 2, "tags_in_flight": 3}, {"device writes": 128}),
+        (
+            "straddled.csv.gz",
+            4,
+            {"mps_bytes": 128, "mrrs_bytes": 256, "tags_in_flight": 8, "highest_tag": 7},
+            {"device writes": 2048, "device reads": 16384},
+        ),
+    ],
+)
+def test_captures_of_other_engines_agree_with_their_parameters(
+    file: str, clock_ns: float | None, settings: dict[str, int], moved: dict[str, int]
+) -> None:
+    clock = () if clock_ns is None else ("--clock-ns", str(clock_ns))
+    found = report(str(ENGINES / file), *clock)
+    assert {key: found["settings"][key] for key in settings} == settings
+    assert {row["what"]: row["bytes"] for row in found["moved"]} == moved
+    assert found["violations"] == []
+    assert found["acknowledgements"]["sent_again"] == 0
+    assert len(found["sentences"]) == 3
+
+
+def test_a_converted_capture_is_explained_alike(capture: Path, tmp_path: Path) -> None:
+    for name in ("raw", "text"):
+        path = tmp_path / name
+        succeed("tlp", "convert", str(capture), "--capture-format", name, "-o", str(path))
+        assert captures.explain(path).report["settings"] == captures.explain(capture).report["settings"]
+    rows = list(csv.DictReader(io.StringIO(succeed("tlp", "convert", str(FIGURE_6), "-o", "-").stdout)))
+    assert len(rows) == 10

@@ -55,6 +55,7 @@ __all__ = [
     "ask_page",
     "bind_device",
     "borrowed_sentences",
+    "capture_convert",
     "capture_explain",
     "capture_list",
     "capture_record",
@@ -758,6 +759,13 @@ def trace_play(
 def trace_convert(
     capture: bytes, skip_bytes: int, requester: int | None, link_type: int | None, comment: str
 ) -> tuple[str, int]: ...
+def capture_convert(
+    path: str | PathLike[str],
+    reading: str,
+    format: str,
+    take: Callable[[bytes], object],
+    progress: Callable[[int, int], object] | None = None,
+) -> tuple[list[tuple[str, int]], bool]: ...
 def capture_explain(
     path: str | PathLike[str], reading: str, stated: str, progress: Callable[[int, int], object] | None = None
 ) -> str: ...

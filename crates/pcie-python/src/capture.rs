@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use pcie_transactions::{Access, Accesses, Class, Filter, Options, Row, StatedLim
 use pcie_wire::PAGE_BYTES;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,6 +32,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const ROWS_AT_ONCE: usize = 1000;
 /// Accesses that are taken from a capture to be played.
 const ACCESSES_MOST: usize = 1_000_000;
+/// Packets after which what a file says of itself is known.
+const FACTS_EVENTS: u64 = 1000;
+/// Bytes of a piece of a file.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// How to read a file.
 #[derive(Debug, Default, Deserialize)]
@@ -297,6 +302,79 @@ pub(crate) fn capture_list(
         look.result(listed)?;
         Ok(interrupted)
     })
+}
+
+/// Writes the packets of a capture in another format: calls `take` with pieces of the file. Returns what the format
+/// cannot hold, each with its count, and whether Ctrl-C stopped it.
+#[pyfunction]
+#[pyo3(signature = (path, reading, format, take, progress = None))]
+pub(crate) fn capture_convert(
+    py: Python<'_>,
+    path: PathBuf,
+    reading: &str,
+    format: &str,
+    take: Py<PyAny>,
+    progress: Option<Py<PyAny>>,
+) -> Result<(Vec<(String, u64)>, bool)> {
+    let reading: Reading = parse("reading", reading)?;
+    let format = Format::of_word(format)?;
+    py.detach(|| {
+        let done = Cell::new(0);
+        let mut look = Look::new(progress.as_ref(), &done, size_of(&path));
+        let failed = |error| Refusal::new(format!("cannot write: {error}"));
+        // What the file says of itself comes with its last packet, and leads the other file: its start is enough.
+        let mut events = 0_u64;
+        let facts = read_capture(&path, &reading, &done, &mut |_| {
+            events += 1;
+            if events < FACTS_EVENTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        let mut writer =
+            Writer::new(format, &facts, &WriteOptions::default(), Pieces { take: &take, bytes: Vec::new() })?;
+        let mut problem = None;
+        let read = read_capture(&path, &reading, &done, &mut |event| {
+            problem = writer.event(&event).err();
+            if problem.is_some() || look.stops() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let interrupted = look.interrupted;
+        look.result(read)?;
+        if let Some(problem) = problem {
+            return Err(failed(problem).into());
+        }
+        let (written, mut pieces) = writer.finish().map_err(failed)?;
+        pieces.give().map_err(failed)?;
+        Ok((
+            written.left_out.into_iter().map(|(what, count)| (what.to_owned(), count)).collect(),
+            interrupted,
+        ))
+    })
+}
+
+/// A file that goes to Python piece by piece.
+struct Pieces<'a> {
+    take: &'a Py<PyAny>,
+    bytes: Vec<u8>,
+}
+
+impl Pieces<'_> {
+    fn give(&mut self) -> std::io::Result<()> {
+        let bytes = std::mem::take(&mut self.bytes);
+        Python::attach(|py| self.take.call1(py, (PyBytes::new(py, &bytes),)).map(drop))
+            .map_err(|raised| std::io::Error::other(raised.to_string()))
+    }
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= PIECE_BYTES {
+            self.give()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The device's accesses of a capture as a trace, all as early as possible or at their times: the requests as captured, or

@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::bounds::{model_host, test_bounds};
     #[pymodule_export]
-    use super::capture::{capture_explain, capture_list, capture_record, capture_trace};
+    use super::capture::{capture_convert, capture_explain, capture_list, capture_record, capture_trace};
     #[pymodule_export]
     use super::describe::{
         System, complete_part, profile_schema, read_profile, replaced, typed, typed_changes,

@@ -218,6 +218,8 @@ pub(crate) struct Analysis {
     pub(crate) survey: Survey,
     pub(crate) events: u64,
     pub(crate) counts: Counts,
+    /// TLPs by way.
+    way_tlps: [u64; 2],
     pub(crate) first_ps: Option<u64>,
     pub(crate) last_ps: Option<u64>,
     pub(crate) violations: Violations,
@@ -261,6 +263,7 @@ impl Analysis {
             survey: Survey::default(),
             events: 0,
             counts: Counts::default(),
+            way_tlps: [0; 2],
             first_ps: None,
             last_ps: None,
             violations: Violations::default(),
@@ -326,6 +329,9 @@ impl Analysis {
 
     fn tlp(&mut self, event: &Event, tlp: &Tlp) {
         self.counts.tlps += 1;
+        if let Some(direction) = event.direction {
+            self.way_tlps[direction as usize] += 1;
+        }
         self.counts.poisoned += u64::from(tlp.poisoned == Some(true));
         let bytes = tlp_bytes(tlp, self.flits());
         self.survey.packet(event, bytes);
@@ -567,6 +573,10 @@ impl Analysis {
     pub(crate) fn give_up_open(&mut self) -> u64 {
         self.out_of_order = self.pairing.out_of_order;
         let open = std::mem::take(&mut self.pairing).into_open();
+        if self.way_tlps.contains(&0) && self.way_tlps != [0, 0] {
+            // The requests went the way that was not captured.
+            self.violations.forget(Rule::UnexpectedCompletion);
+        }
         let longest = self.latencies.rank(1.0).unwrap_or(0).max(self.host_latencies.rank(1.0).unwrap_or(0));
         let end = self.last_ps;
         let count = open.len() as u64;

@@ -96,6 +96,12 @@ impl Violations {
         }
     }
 
+    /// Takes back a rule that the capture cannot show.
+    pub fn forget(&mut self, rule: Rule) {
+        self.counts.remove(&rule);
+        self.kept.retain(|violation| violation.rule != rule.word());
+    }
+
     /// How often each rule is broken.
     #[must_use]
     pub fn counts(&self) -> &BTreeMap<Rule, u64> {

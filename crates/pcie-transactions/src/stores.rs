@@ -316,15 +316,22 @@ fn is_doorbell(line: &Eviction) -> bool {
     !line.full && line.packets == 1 && line.bytes <= DOORBELL_BYTES_MOST
 }
 
-/// Whether data hold an address, little endian, at a multiple of 4.
+/// Whether data hold an address, little endian, at a multiple of 4. Lists print double words in either order of bytes.
 fn points_to(data: &[u8], address: u64) -> bool {
     // Zero and small numbers are no addresses of buffers.
     if address < 0x1000 {
         return false;
     }
-    data.windows(8).step_by(4).any(|bytes| bytes == address.to_le_bytes())
-        || u32::try_from(address)
-            .is_ok_and(|address| data.windows(4).step_by(4).any(|bytes| bytes == address.to_le_bytes()))
+    let words: Vec<[u8; 4]> = data.chunks_exact(4).filter_map(|word| word.try_into().ok()).collect();
+    let holds = |number: fn([u8; 4]) -> u32| {
+        let mut high = words.iter().skip(1).map(|word| number(*word)).chain([0]);
+        words.iter().any(|word| {
+            let high = high.next().unwrap_or(0);
+            let low = number(*word);
+            u64::from(low) == address || u64::from(high) << 32 | u64::from(low) == address
+        })
+    };
+    holds(u32::from_le_bytes) || holds(u32::from_be_bytes)
 }
 
 #[cfg(test)]
@@ -336,5 +343,10 @@ mod tests {
         let data = [0x02, 0x14, 0x60, 0x66, 0, 0, 0, 0, 0x62, 0, 0x30, 0x28, 0, 5, 0x18, 0];
         assert!(points_to(&data, 0x6660_1402));
         assert!(!points_to(&data, 0x6660_1400) && !points_to(&data, 0));
+        // As numbers, the first byte lowest.
+        let printed: Vec<u8> = data.chunks(4).flat_map(|word| word.iter().rev().copied()).collect();
+        assert!(points_to(&printed, 0x6660_1402));
+        let high = [0, 0, 0, 0, 0x00, 0x20, 0x00, 0x80, 0x12, 0, 0, 0];
+        assert!(points_to(&high, 0x12_8000_2000));
     }
 }

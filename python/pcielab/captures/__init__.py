@@ -11,7 +11,7 @@ r"""Captures of PCIe packets: what bound the transfers, each transaction, and ot
 """
 
 from pcielab.captures.explained import Cut, Explanation, Share, Violation, explain
-from pcielab.captures.listed import Transaction, transactions
+from pcielab.captures.listed import Transaction, convert, transactions
 from pcielab.captures.on_hosts import PlayedCut, better_cuts, device_trace, record
 from pcielab.captures.reading import Reading
 
@@ -24,6 +24,7 @@ __all__ = [
     "Transaction",
     "Violation",
     "better_cuts",
+    "convert",
     "device_trace",
     "explain",
     "record",

@@ -29,6 +29,34 @@ class Transaction(TypedDict):
     status: str | None
 
 
+def convert(
+    path: Path | str,
+    file_format: str,
+    take: Callable[[bytes], object],
+    *,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> tuple[dict[str, int], bool]:
+    """Write the packets of a capture in another format; `list` is CSV, a packet a row.
+
+    Args:
+        path: The file.
+        file_format: Format to write, as for `record`.
+        take: Called with the pieces of the new file.
+        reading: How to read the capture.
+        progress: Called with the bytes that are read, and their total.
+
+    Returns:
+        What the format cannot hold, each with its count, and whether Ctrl-C stopped it.
+
+    Raises:
+        InputError: The file is damaged or in no known format, or the format is unknown or only read.
+    """
+    text = (reading or Reading()).to_json()
+    left_out, stopped = _core.capture_convert(Path(path), text, file_format, take, progress)
+    return dict(left_out), stopped
+
+
 Take: TypeAlias = Callable[[list[Transaction]], None]
 
 

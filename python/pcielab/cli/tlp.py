@@ -495,6 +495,56 @@ class _Printer:
 
 
 @app.command()
+@takes_reading
+def convert(
+    capture: Capture,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write, or `-` for stdout.")],
+    reading: "Reading",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--capture-format",
+            metavar="NAME",
+            help="Format to write: list (CSV), raw or cyrozap (pcap-ng), text, ila-csv or vcd.",
+        ),
+    ] = "list",
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Write the packets of a capture in another format: by default as CSV, a packet a row.
+
+    What the format cannot hold is counted on stderr.
+
+    Examples:
+    `pcielab tlp convert analyser.pcapng -o -`
+
+    `pcielab tlp convert ila.csv --clock-ns 4 --capture-format raw -o packets.pcapng`
+    """
+    from io import BytesIO
+
+    from pcielab import captures
+    from pcielab.outputs import check_file, write_file
+
+    to_stdout = is_stdout(output)
+    content = BytesIO()
+    if not to_stdout:
+        check_file(output, overwrite=overwrite)
+    with Bar() as bar:
+        left_out, stopped = captures.convert(
+            capture,
+            form,
+            sys.stdout.buffer.write if to_stdout else content.write,
+            reading=reading,
+            progress=lambda done, total: bar.update(done, total, "converting"),
+        )
+    if not to_stdout:
+        write_file(output, content.getvalue(), overwrite=overwrite)
+    for what, count in left_out.items():
+        say(f"note: {count} left out: {what}")
+    if stopped:
+        raise StoppedError(f"{capture}: interrupted: these are the packets that were read")
+
+
+@app.command()
 def record(
     trace: Annotated[Path, typer.Argument(help="A trace of `pcielab trace record` or `convert`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write, or `-` for stdout.")],
