@@ -236,7 +236,7 @@ fn check_completion(tlp: &Tlp, record: u64, open: &Open, limits: &StatedLimits, 
     }
     let bytes = 4 * u32::from(tlp.length_dw);
     let lead = (open.next % 4) as u32;
-    if bytes.saturating_sub(lead) > (open.left_bytes + 3) / 4 * 4 + 3 {
+    if bytes.saturating_sub(lead) > open.left_bytes.div_ceil(4) * 4 + 3 {
         found.add(Rule::Data, record, || format!("{bytes} bytes of data: {} bytes are due", open.left_bytes));
     }
     let end = open.next.wrapping_add(u64::from(bytes.saturating_sub(lead)));

@@ -166,12 +166,12 @@ pub(crate) fn check_packet(
     if single && length != 1 {
         found.add(Rule::Length, record, || format!("length is {length} double words: 1 is allowed"));
     }
-    if let (true, Some(first), Some(last)) = (memory || single, tlp.first_enables, tlp.last_enables) {
-        if let Some(problem) = wrong_enables(length, first & 15, last & 15, tlp.address.unwrap_or(0)) {
-            found.add(Rule::ByteEnables, record, || {
-                format!("length {length}, byte enables {first:04b} and {last:04b}: {problem}")
-            });
-        }
+    if let (true, Some(first), Some(last)) = (memory || single, tlp.first_enables, tlp.last_enables)
+        && let Some(problem) = wrong_enables(length, first & 15, last & 15, tlp.address.unwrap_or(0))
+    {
+        found.add(Rule::ByteEnables, record, || {
+            format!("length {length}, byte enables {first:04b} and {last:04b}: {problem}")
+        });
     }
 }
 
