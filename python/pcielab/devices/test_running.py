@@ -19,6 +19,7 @@ GIVEN: dict[Option, dict[str, Any]] = {
     "set": {"sets": ["key=1"]},
     "engine": {"options": RunOptions(engine="reference")},
     "samples": {"options": RunOptions(samples="full")},
+    "trace": {"options": RunOptions(trace=5.0)},
 }
 """A value for every option that not all work takes."""
 

@@ -14,7 +14,7 @@ from pcielab._core import StoreWriter
 from pcielab.formats.exporters import EXPORTERS, export
 from pcielab.formats.importers import import_pcie_bench
 
-OF_OTHERS = ("requests", "perfetto", "netfpga")
+OF_OTHERS = ("requests", "trace", "perfetto", "netfpga")
 """Need requests through a fabric (tests/test_own_fabric.py), or a NetFPGA (tests/test_netfpga.py)."""
 
 
