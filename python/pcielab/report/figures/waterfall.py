@@ -75,7 +75,7 @@ def _laid_out(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, object]], 
     for group in groups:
         ends: list[float] = []
         of_group = sorted(
-            (row for row in rows if row["lane"] == group), key=lambda row: (row["start_ps"], -row["end_ps"])
+            (row for row in rows if row["lane"] == group), key=lambda row: (row["start_ps"], row["request"])
         )
         for row in of_group:
             label = _label(row)
@@ -120,7 +120,7 @@ def _label(row: dict[str, Any]) -> str:
 
 
 def _drawn(bars: list[dict[str, object]], lanes: Sequence[str]) -> Figure:
-    requests = list(dict.fromkeys(str(bar["request"]) for bar in bars))
+    requests = sorted({str(bar["request"]) for bar in bars}, key=lambda name: int(name.split()[-1]))
     base = alt.Chart(inline(bars))
     time = alt.X("start_ns:Q", title="time (ns)", scale=alt.Scale(nice=False))
     # Only the first line of a lane has its name.
