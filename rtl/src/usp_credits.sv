@@ -76,18 +76,25 @@ module usp_credits #(
 
     // ---- numbers that come back: only those that are open count
     logic [NUMBERS-1:0] open;
-    logic [1:0] back, hit;
+    // A number is looked up in two clocks: its row of eight, then its bit.
+    logic [1:0] back, back_2, hit;
     logic [1:0][5:0] back_number;
-    entry_t [1:0] entry, freed;
+    logic [1:0][2:0] column;
+    logic [1:0][7:0] row;
+    entry_t [1:0] entry, entry_2, freed;
     for (genvar n = 0; n < 2; n++) begin : returns
         lookup #(.WIDTH($bits(entry_t)), .DEPTH(NUMBERS)) entries (
             .clk, .write(started), .write_address(started_number), .write_data(start), .read_address(back_number[n]),
             .read_data(entry[n])
         );
         always_ff @(posedge clk) begin
-            hit[n] <= back[n] && open[back_number[n]];
-            freed[n] <= entry[n];
-            if (rst || !bus_master) hit[n] <= 1'b0;
+            back_2[n] <= back[n];
+            column[n] <= back_number[n][2:0];
+            row[n] <= open[{back_number[n][5:3], 3'b0} +: 8];
+            entry_2[n] <= entry[n];
+            hit[n] <= back_2[n] && row[n][column[n]];
+            freed[n] <= entry_2[n];
+            if (rst || !bus_master) {back_2[n], hit[n]} <= '0;
         end
         assign out.valid[n] = hit[n] && freed[n].report;
         assign out.epoch[n] = freed[n].epoch;
