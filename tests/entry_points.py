@@ -241,7 +241,9 @@ def made_trace(folder: Path) -> Call:
 
 def made_capture(_folder: Path) -> Call:
     text = "# pcielab trace 1\n" + "0 read 0 4194304\n" * 1_000
-    return lambda: _core.capture_record(HANDLE, text, "list", credits=False, cache="cold", window_bytes=0, seed=1)
+    return lambda: _core.capture_record(
+        HANDLE, text, "list", with_credits=False, cache="cold", window_bytes=0, seed=1
+    )
 
 
 def coupled(folder: Path) -> Call:
@@ -453,7 +455,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "StoreContents.scalars": Long(of_contents(lambda one: one.scalars()), repeats=True),
     "StoreContents.distribution": Long(of_contents(lambda one: one.distribution(0, "latency")), repeats=True),
     "StoreContents.series": Long(of_contents(lambda one: one.series(0, "latency_ticks")), repeats=True),
-    "StoreContents.attachments": _HELD,
+    **dict.fromkeys(("StoreContents.attachments", "StoreContents.trace", "StoreContents.capture"), _HELD),
     "StoreContents.records": Long(of_contents(lambda one: one.records()), repeats=True),
     **dict.fromkeys(("check_file", "check_folder", "check_name", "check_new_store"), _PATH),
     **dict.fromkeys(("System.of_json", "System.recorded", "check_test"), Short(_PARSED)),

@@ -762,7 +762,7 @@ def trace_convert(
 def capture_convert(
     path: str | PathLike[str],
     reading: str,
-    format: str,
+    form: str,
     take: Callable[[bytes], object],
     progress: Callable[[int, int], object] | None = None,
 ) -> tuple[list[tuple[str, int]], bool]: ...
@@ -780,7 +780,7 @@ def capture_trace(
     path: str | PathLike[str], reading: str, merged: bool, timed: bool, buffer_bytes: int
 ) -> str: ...
 def capture_record(
-    system: System, text: str, format: str, credits: bool, cache: str, window_bytes: int, seed: int
+    system: System, text: str, form: str, with_credits: bool, cache: str, window_bytes: int, seed: int
 ) -> bytes: ...
 def simbricks(
     system: System,

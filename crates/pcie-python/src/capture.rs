@@ -307,17 +307,17 @@ pub(crate) fn capture_list(
 /// Writes the packets of a capture in another format: calls `take` with pieces of the file. Returns what the format
 /// cannot hold, each with its count, and whether Ctrl-C stopped it.
 #[pyfunction]
-#[pyo3(signature = (path, reading, format, take, progress = None))]
+#[pyo3(signature = (path, reading, form, take, progress = None))]
 pub(crate) fn capture_convert(
     py: Python<'_>,
     path: PathBuf,
     reading: &str,
-    format: &str,
+    form: &str,
     take: Py<PyAny>,
     progress: Option<Py<PyAny>>,
 ) -> Result<(Vec<(String, u64)>, bool)> {
     let reading: Reading = parse("reading", reading)?;
-    let format = Format::of_word(format)?;
+    let format = Format::of_word(form)?;
     py.detach(|| {
         let done = Cell::new(0);
         let mut look = Look::new(progress.as_ref(), &done, size_of(&path));
@@ -460,14 +460,14 @@ fn in_buffer(accesses: &[Access], timed: bool, buffer_bytes: u64) -> Vec<Line> {
 /// Plays a trace on a system's host, and writes what an analyser at the device would capture, into a file of a
 /// format; returns its packets.
 #[pyfunction]
-#[pyo3(signature = (system, text, format, credits, cache, window_bytes, seed))]
+#[pyo3(signature = (system, text, form, with_credits, cache, window_bytes, seed))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn capture_record(
     py: Python<'_>,
     system: &System,
     text: &str,
-    format: &str,
-    credits: bool,
+    form: &str,
+    with_credits: bool,
     cache: &str,
     window_bytes: u64,
     seed: u64,
@@ -477,10 +477,10 @@ pub(crate) fn capture_record(
     py.detach(|| {
         let done = Cell::new(0);
         let mut look = Look::new(None, &done, 0);
-        let recorded = record::record(&lines, endpoint, credits, &mut || look.stops());
+        let recorded = record::record(&lines, endpoint, with_credits, &mut || look.stops());
         let (events, facts) = look.finished(recorded)?;
         let failed = |error| Refusal::new(format!("cannot write: {error}"));
-        let mut writer = Writer::new(Format::of_word(format)?, &facts, &WriteOptions::default(), Vec::new())?;
+        let mut writer = Writer::new(Format::of_word(form)?, &facts, &WriteOptions::default(), Vec::new())?;
         for event in &events {
             writer.event(event).map_err(failed)?;
         }

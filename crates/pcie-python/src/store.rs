@@ -98,6 +98,9 @@ pub(crate) struct StoreContents {
 /// A histogram: tick, bins, counts.
 type Histogram<'a, 'py> = (&'a str, Bound<'py, PyList>, Bound<'py, PyList>);
 
+/// A file of captures, and what its format cannot hold with its count.
+type Captured<'py> = (Bound<'py, PyBytes>, Vec<(String, u64)>);
+
 /// Rows of `scalar` by their columns: test, subject, metric, unit, value.
 type ScalarColumns<'py> =
     (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
@@ -181,12 +184,7 @@ impl StoreContents {
     }
 
     /// The TLPs of a test's trace as a file of captures, and what its format cannot hold with its count.
-    fn capture<'py>(
-        &self,
-        py: Python<'py>,
-        test: u64,
-        form: &str,
-    ) -> Result<(Bound<'py, PyBytes>, Vec<(String, u64)>)> {
+    fn capture<'py>(&self, py: Python<'py>, test: u64, form: &str) -> Result<Captured<'py>> {
         let trace = self.test(test).map_or(&[][..], |test| &test.trace[..]);
         let ports = pcie_store::ports(trace);
         let link = self.contents.manifest.get("system").map(|system| &system["link"]);

@@ -138,7 +138,7 @@ impl Recorder {
                 }
             }
         }
-        segments.sort_by(|one, other| one.start_ps.cmp(&other.start_ps));
+        segments.sort_by_key(|segment| segment.start_ps);
         segments
     }
 

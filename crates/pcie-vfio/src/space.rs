@@ -102,9 +102,10 @@ impl Space {
     /// # Safety
     /// As for [`kernel::map`].
     unsafe fn map(&self, start: usize, iova: u64, bytes: u64) -> io::Result<()> {
-        // SAFETY: the caller says so.
         match &self.way {
+            // SAFETY: the caller keeps the memory until it is unmapped.
             Way::Container { container, .. } => unsafe { kernel::map(container, start, iova, bytes) },
+            // SAFETY: as above.
             Way::Iommufd { space, .. } => unsafe { space.map(start, iova, bytes) },
         }
     }

@@ -171,7 +171,7 @@ impl ExpanderRun {
         }
         while let Some((now, event)) = self.events.pop() {
             handled += 1;
-            if recorder.is_done(now) || (handled % EVENTS_BETWEEN_LOOKS == 0 && is_stopped()) {
+            if recorder.is_done(now) || (handled.is_multiple_of(EVENTS_BETWEEN_LOOKS) && is_stopped()) {
                 break;
             }
             passed.resize(self.lines.len(), [Picoseconds::ZERO; 3]);

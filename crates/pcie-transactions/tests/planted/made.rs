@@ -226,7 +226,7 @@ pub const BROKEN: [&str; 8] = [
 ];
 
 /// Breaks one rule after the other.
-pub fn break_rules(events: &mut Vec<Event>) {
+pub fn break_rules(events: &mut [Event]) {
     let tlp = |event: &mut Event| match &mut event.packet {
         Packet::Tlp(tlp) => std::mem::replace(tlp, Tlp::of(Kind::Prefix)),
         _ => unreachable!(),

@@ -3,6 +3,8 @@
 //!
 //! `PCIELAB_ROUND_TRIPS` is the number of tests, 3 without it; `make tlp-round-trips` tries 200.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
 use pcie_capture::{Event, Facts, Format, Options as ReadOptions, WRITTEN, WriteOptions, Writer, read};
 use pcie_port::trace::Line;
 use pcie_port::{Endpoint, Port, Prepared};

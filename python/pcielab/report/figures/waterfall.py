@@ -1,7 +1,7 @@
 """The waterfall of a trace: the first requests, a lane for each part of the machine, a bar for each phase."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -142,7 +142,11 @@ def _drawn(bars: list[dict[str, object]], lanes: Sequence[str]) -> Figure:
             alt.Tooltip("long_ns:Q", title="takes (ns)", format=".1f"),
         ],
     )
-    aligned = {"inside": "center", "behind": "left", "before": "right"}
+    aligned: dict[str, Literal["left", "center", "right"]] = {
+        "inside": "center",
+        "behind": "left",
+        "before": "right",
+    }
     labels = [
         base.transform_filter(alt.datum.side == side)
         .mark_text(align=align, fontSize=10)
