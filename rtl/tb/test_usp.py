@@ -290,23 +290,34 @@ async def commands_count_once_their_writes_are_out(dut: Any) -> None:
     engine = engine_of(root, core)
     await engine.enable()
     put, held = root.device.rq_seq_num.put_nowait, []
-    for reset in (False, True, False):
-        root.device.rq_seq_num.put_nowait = held.append
+
+    async def give_back(count: int) -> int:
+        for number in held[:count]:
+            put(number)
+        del held[:count]
+        await Timer(1, "us")
+        return await core.read(r.COMMANDS_DONE)
+
+    async def submit() -> None:
+        waiting = len(held)
         await engine.submit(Command(True, root.pieces[1], 0, 700))
         await Timer(2, "us")
-        assert len(held) == 3, "the data leave before their numbers come back"
+        assert len(held) == waiting + 3, "the data leave before their numbers come back"
         assert await core.read(r.COMMANDS_DONE) == 0
+
+    for reset in (False, True, False):
+        root.device.rq_seq_num.put_nowait = held.append
+        await submit()
         if reset:
             await engine.disable()
             await core.control(r.CONTROL_RESET_SHIFT)
             await engine.enable()
+            await submit()
+            assert await give_back(3) == 0, "numbers from before the reset"
         root.device.rq_seq_num.put_nowait = put
-        while held:
-            put(held.pop(0))
-        await Timer(1, "us")
-        assert await core.read(r.COMMANDS_DONE) == int(not reset)
-        if not reset:
-            assert [notice.length for notice in await engine.take()] == [700]
+        assert await give_back(1) == 0, "the number of the first write"
+        assert await give_back(2) == 1
+        assert [notice.length for notice in await engine.take()] == [700]
         await engine.disable()
         await engine.enable()
 
