@@ -96,6 +96,7 @@ def bandwidth(devices: DeviceKind, primitives: tuple[str, ...], size: int, count
         "h2d": lambda queue: runtime.h2d(queue, "A", host, here, size),
         "d2h": lambda queue: runtime.d2h(queue, "A", host, here, size),
         "d2d": lambda queue: runtime.dev2dev_write(queue, "A", here, there, size),
+        "d2d-read": lambda queue: runtime.dev2dev_read(queue, "A", here, there, size),
     }
     for number in range(count):
         queue = number % in_queues
@@ -144,6 +145,12 @@ def test_bandwidth_is_that_of_the_fabric_simulator(
     # Beats of headers and notices fill the cores' stream there; the simulator counts data alone.
     apart = 0.09 if len(primitives) == 2 and size == 256 else 0.03
     assert real == pytest.approx(simulated, rel=apart)
+
+
+def test_reads_of_a_core_follow_each_other() -> None:
+    """Its memory gives a beat each clock, also from one read to the next."""
+    real, simulated = (bandwidth(devices, ("d2d-read",), 4096, 80, QUEUES) for devices in ("rtl", "simulated"))
+    assert real == pytest.approx(simulated, rel=0.01)
 
 
 def test_a_read_takes_as_much_longer_as_the_memory_of_the_host(tmp_path: Path) -> None:

@@ -199,7 +199,11 @@ class Device {
         const bool load_taken = core_->load_valid && core_->load_ready;
         if (taken) take_beat(ran, reply, now_fs);
         clock();
-        if (load_taken) ++beats_asked_;
+        unbroken_ = load_taken ? unbroken_ + 1 : 0;
+        if (load_taken && ++beats_asked_ == beats_of(loads_[asked_])) {
+            ++asked_;
+            beats_asked_ = 0;
+        }
         if (core_->load_response_valid) take_loaded(ran);
         if (access_taken) {
             awaited_ += accesses_.front().write == 0;
@@ -272,9 +276,11 @@ class Device {
         return (load.offset % DATA_BYTES + load.bytes + DATA_BYTES - 1) / DATA_BYTES;
     }
 
+    // Writes of commands start while no load waits: after a turn of loads, a clock has none.
     void drive_load() {
-        core_->load_valid = !loads_.empty() && loads_.front().clock <= now_ && beats_asked_ < beats_of(loads_.front());
-        if (core_->load_valid) core_->load_address = (loads_.front().offset / DATA_BYTES + beats_asked_) * DATA_BYTES;
+        const bool pauses = beats_asked_ == 0 && unbroken_ >= LOAD_TURN;
+        core_->load_valid = asked_ < loads_.size() && loads_[asked_].clock <= now_ && !pauses;
+        if (core_->load_valid) core_->load_address = (loads_[asked_].offset / DATA_BYTES + beats_asked_) * DATA_BYTES;
     }
 
     void take_loaded(wire::Ran &ran) {
@@ -286,7 +292,7 @@ class Device {
         loaded_.add(loading_.data() + load.offset % DATA_BYTES, load.bytes);
         loads_.pop_front();
         loading_.clear();
-        beats_asked_ = 0;
+        --asked_;
         ++ran.loaded;
     }
 
@@ -324,6 +330,8 @@ class Device {
   private:
     // The most that a read request asks for.
     static constexpr uint32_t MAX_LOAD = 4096;
+    // Beats without a pause, after which the next load waits for one.
+    static constexpr uint32_t LOAD_TURN = 16;
     static constexpr uint64_t CLOCK_FS = uint64_t{CLOCK_PS} * 1000;
     std::unique_ptr<Vpcielab_core> core_ = std::make_unique<Vpcielab_core>();
     uint64_t now_ = 0;
@@ -335,8 +343,10 @@ class Device {
     std::deque<Stored> stores_;
     size_t stored_ = 0;
     std::deque<wire::Load> loads_;
-    // Of the first load: beats requested, and those that have come.
-    uint32_t beats_asked_ = 0;
+    // Loads whose beats are all requested, beats requested of the next one, and those requested without a pause.
+    size_t asked_ = 0;
+    uint32_t beats_asked_ = 0, unbroken_ = 0;
+    // What has come of the first load.
     std::vector<uint8_t> loading_;
     Reply loaded_;
     Uplink uplink_;
