@@ -263,7 +263,7 @@ fn assert_lost(bench: &mut Bench, test: &Test, named: &str) {
 #[test]
 fn a_silent_core_is_killed_and_lost() {
     let directory = tempfile::tempdir().unwrap();
-    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 3))).open().unwrap();
+    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 4))).open().unwrap();
     assert_lost(&mut bench, &test(Operation::BwRd), "did not answer");
     drop(bench);
     let number = std::fs::read_to_string(directory.path().join("process")).unwrap();
