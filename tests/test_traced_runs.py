@@ -189,3 +189,20 @@ def test_runs_without_traces_and_wrong_times_are_refused(reads: Store, tmp_path:
     # A run without a trace is no part of one with it.
     message = refuse("run", *RUNS["latency"], "--trace", "2", "--resume", "-o", tmp_path / "plain.db")
     assert "trace_ns" in message
+
+
+def test_a_trace_is_explained_and_listed_as_the_capture_that_it_is(reads: Store, folder: Path) -> None:
+    found = json.loads(succeed("tlp", "explain", reads.path, "--format", "json").stdout)
+    assert found["simulated"]
+    assert found["link"]["alike"] == ["gen3x8"]
+    assert (found["settings"]["mps_bytes"], found["settings"]["mrrs_bytes"]) == (256, 512)
+    for form in ("cyrozap", "list", "text"):
+        succeed("export", "capture", reads.path, "--as", form, "-o", folder / f"again.{form}")
+        again = json.loads(succeed("tlp", "explain", folder / f"again.{form}", "--format", "json").stdout)
+        for key in ("link", "moved", "binding", "latency"):
+            assert again[key] == found[key], (form, key)
+        assert again["acknowledgements"]["sent_again"] == 0
+    rows = list(csv.DictReader(succeed("tlp", "list", reads.path, "--format", "csv").stdout.splitlines()))
+    assert sum(row["status"] == "SC" for row in rows) == found["latency"]["count"]
+    assert "--test 7" in refuse("tlp", "explain", reads.path, "--test", "7")
+    assert "--test 0: is of runs with --trace" in refuse("tlp", "list", folder / "again.list", "--test", "0")

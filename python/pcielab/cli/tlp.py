@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,6 +38,10 @@ app = typer.Typer()
 _KINDS = ("read", "write", "io", "configuration", "atomic", "message")
 _SHOWN = 20
 """Rows of a table that may have many."""
+_FEW = 4
+"""Reads from which on the median of a group is worth a comparison."""
+_PAGES = 4
+"""Pages of a table: the slowest."""
 
 
 class TlpFormat(StrEnum):
@@ -49,7 +54,16 @@ class TlpFormat(StrEnum):
 
 
 Capture = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A capture in any format of the reference, or .gz of one.")
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A capture in any format of the reference, .gz of one, or a run with --trace."
+    ),
+]
+StoredTest = Annotated[
+    int | None,
+    typer.Option(
+        "--test", min=0, help="Number of the test, of a run with --trace [default: the first].", show_default=False
+    ),
 ]
 
 _READING = [
@@ -97,6 +111,40 @@ def _reading(options: Mapping[str, Any]) -> "Reading":
     )
 
 
+@contextmanager
+def _packets(capture: Path, test: int | None) -> Iterator[Path]:
+    """The capture to read: the file itself or, of a run with --trace, the TLPs of one of its tests."""
+    if not _is_store(capture):
+        if test is not None:
+            raise refusal("conflict", f"--test {test}: is of runs with --trace, and {capture} is a capture")
+        yield capture
+        return
+    from tempfile import TemporaryDirectory
+
+    from pcielab.cli.stores import opened
+    from pcielab.kinds.lanes import chosen_test, traced_tests
+
+    store = opened(capture)
+    chosen = chosen_test(store, test)["id"]
+    tests = len(traced_tests(store))
+    if tests > 1 and test is None:
+        say(f"note: test {chosen}, the first of {tests} with a trace: --test N takes another")
+    with TemporaryDirectory() as folder:
+        # pcap-ng holds the link, picoseconds, and that the packets are simulated.
+        written = Path(folder) / f"{capture.stem}.pcapng"
+        written.write_bytes(store.capture(chosen, "raw")[0])
+        yield written
+
+
+def _is_store(path: Path) -> bool:
+    """Whether a file starts as stores do; a file that cannot be read is left to the reader of captures."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
 takes_reading = takes("reading", _READING, _reading)
 """Adds the options to a command, which gets them as its parameter `reading`."""
 
@@ -106,6 +154,7 @@ takes_reading = takes("reading", _READING, _reading)
 def explain(
     capture: Capture,
     reading: "Reading",
+    test: StoredTest = None,
     generation: Annotated[
         int | None,
         typer.Option(
@@ -162,35 +211,38 @@ def explain(
     `pcielab tlp explain ila.csv --clock-ns 4 --gen 3 --lanes 8 --output in-flight.svg`
 
     `pcielab tlp explain dma.csv --profile snb --format markdown`
+
+    `pcielab tlp explain traced.db --test 2`
     """
     from pcielab import captures
 
-    with Bar() as bar:
-        found = captures.explain(
-            capture,
-            reading=reading,
-            generation=generation,
-            lanes=lanes,
-            flits=flits,
-            mps_bytes=mps,
-            mrrs_bytes=mrrs,
-            rcb_bytes=rcb,
-            progress=lambda done, total: bar.update(done, total, "reading"),
-        )
     played: list[dict[str, Cell]] = []
-    if profile is not None:
-        from pcielab.library.profiles import resolve
+    with _packets(capture, test) as packets:
+        with Bar() as bar:
+            found = captures.explain(
+                packets,
+                reading=reading,
+                generation=generation,
+                lanes=lanes,
+                flits=flits,
+                mps_bytes=mps,
+                mrrs_bytes=mrrs,
+                rcb_bytes=rcb,
+                progress=lambda done, total: bar.update(done, total, "reading"),
+            )
+        if profile is not None:
+            from pcielab.library.profiles import resolve
 
-        played = [
-            {
-                "cuts": row.cuts,
-                "transfers": row.transfers,
-                "bytes": row.bytes,
-                "gbps": row.gbps,
-                "median_ns": row.median_ns,
-            }
-            for row in captures.better_cuts(capture, resolve(profile), reading=reading)
-        ]
+            played = [
+                {
+                    "cuts": row.cuts,
+                    "transfers": row.transfers,
+                    "bytes": row.bytes,
+                    "gbps": row.gbps,
+                    "median_ns": row.median_ns,
+                }
+                for row in captures.better_cuts(packets, resolve(profile), reading=reading)
+            ]
     if output is not None:
         from pcielab.captures.picture import in_flight
         from pcielab.report.save import save_figure
@@ -238,20 +290,22 @@ def _markdown(title: str, rows: list[dict[str, Cell]]) -> str:
 def _long(found: "Explanation", played: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
     """Every number of the tables as a row: table, row, key, value."""
     rows: list[dict[str, Cell]] = []
-    for title, table in _tables(found, played):
+    for title, table in _tables(found, played, whole=True):
         for number, row in enumerate(table):
             rows += [{"table": title, "row": number, "key": key, "value": value} for key, value in row.items()]
     return rows
 
 
-def _tables(found: "Explanation", played: list[dict[str, Cell]]) -> Iterator[tuple[str, list[dict[str, Cell]]]]:
-    """The tables with their titles; none is empty."""
+def _tables(
+    found: "Explanation", played: list[dict[str, Cell]], *, whole: bool = False
+) -> Iterator[tuple[str, list[dict[str, Cell]]]]:
+    """The tables with their titles, `whole` or with what is worth reading; none is empty."""
     report = found.report
     for title, rows in (
         ("Link and settings", list(_settings(found))),
         ("Data", [dict(row) for row in report["moved"]]),
         ("Time by cause", _shares(found)),
-        ("Latency of reads, ns: to the start of the last completion", _latencies(report)),
+        ("Latency of reads, ns: to the start of the last completion", _latencies(report, whole=whole)),
         ("The same accesses with other cuts: closed form", _cuts(found)),
         ("The same accesses as early as possible: simulated", played),
         ("Write-combining lines of the host", _lines(report)),
@@ -263,7 +317,10 @@ def _tables(found: "Explanation", played: list[dict[str, Cell]]) -> Iterator[tup
             "Parts of the file that were not read",
             [{"what": what, "count": count, "first_record": first} for what, count, first in report["skipped"]],
         ),
-        (f"The first transactions of {report['counts']['tlps']} TLPs, ns", report["transactions"][:_SHOWN]),
+        (
+            f"The first transactions of {report['counts']['tlps']} TLPs by their requests, ns",
+            report["transactions"][:_SHOWN],
+        ),
     ):
         if rows:
             yield title, rows
@@ -320,7 +377,7 @@ def _shares(found: "Explanation") -> list[dict[str, Cell]]:
 _TIMES = ("count", "least_ns", "average_ns", "p10_ns", "median_ns", "p95_ns", "p99_ns", "most_ns")
 
 
-def _latencies(report: dict[str, Any]) -> list[dict[str, Cell]]:
+def _latencies(report: dict[str, Any], *, whole: bool) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
     for name, key in (
         ("device reads", "latency"),
@@ -329,11 +386,22 @@ def _latencies(report: dict[str, Any]) -> list[dict[str, Cell]]:
     ):
         if report[key] is not None:
             rows.append({"of": name} | {time.removesuffix("_ns"): report[key][time] for time in _TIMES})
-    if len(report["groups"]) > 3:
-        for row in report["groups"]:
-            key = "others" if row["key"] is None else hex(row["key"]) if row["by"] == "page" else row["key"]
-            rows.append({"of": f"{row['by']} {key}"} | {time.removesuffix("_ns"): row[time] for time in _TIMES})
+    for by in ("size", "offset in page", "page"):
+        groups = [row for row in report["groups"] if row["by"] == by]
+        if not whole and not _differ(groups, report):
+            continue
+        for row in groups if whole or by != "page" else groups[:_PAGES]:
+            key = "others" if row["key"] is None else hex(row["key"]) if by == "page" else row["key"]
+            rows.append({"of": f"{by} {key}"} | {time.removesuffix("_ns"): row[time] for time in _TIMES})
     return rows
+
+
+def _differ(groups: list[dict[str, Any]], report: dict[str, Any]) -> bool:
+    """Whether a group with enough reads has a median more than a tenth off that of all of the device's reads."""
+    if report["latency"] is None:
+        return False
+    median = report["latency"]["median_ns"]
+    return any(abs(row["median_ns"] - median) > median / 10 for row in groups if row["count"] >= _FEW)
 
 
 def _cuts(found: "Explanation") -> list[dict[str, Cell]]:
@@ -405,6 +473,7 @@ def _descriptors(report: dict[str, Any]) -> list[dict[str, Cell]]:
 def list_(
     capture: Capture,
     reading: "Reading",
+    test: StoredTest = None,
     direction: Annotated[
         str | None, choice("--direction", ("upstream", "downstream"), "Only requests that go this way")
     ] = None,
@@ -425,7 +494,8 @@ def list_(
 ) -> None:
     """List the transactions of a capture: each request with the times of its completions.
 
-    Times are of the starts of packets. A table has the first 1000 transactions; CSV and JSON have all of them.
+    In the order of their ends. Times are of the starts of packets. A table has the first 1000 transactions; CSV
+    and JSON have all of them.
 
     Examples:
     `pcielab tlp list analyser.pcapng --kind read --tag 5`
@@ -435,9 +505,9 @@ def list_(
     from pcielab.captures.listed import take_transactions
 
     printer = _Printer(output_format)
-    with Bar() as bar:
+    with _packets(capture, test) as packets, Bar() as bar:
         stopped = take_transactions(
-            capture,
+            packets,
             printer.take,
             reading=reading,
             direction=direction,
@@ -481,7 +551,8 @@ class _Printer:
 
     def end(self) -> None:
         if self._format is Format.TABLE and self._rows:
-            print_rows([dict(row) for row in self._rows], Format.TABLE)  # type: ignore[arg-type]
+            rows: list[dict[str, Any]] = [dict(row) for row in self._rows]
+            print_rows(rows, Format.TABLE, "Transactions in the order of their ends, ns")
             if self._count > len(self._rows):
                 say(f"note: the first {len(self._rows)} of {self._count}: --format csv has all of them")
         elif self._format is Format.JSON:
@@ -508,6 +579,7 @@ def convert(
             help="Format to write: list (CSV), raw or cyrozap (pcap-ng), text, ila-csv or vcd.",
         ),
     ] = "list",
+    test: StoredTest = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write the packets of a capture in another format: by default as CSV, a packet a row.
@@ -528,9 +600,9 @@ def convert(
     content = BytesIO()
     if not to_stdout:
         check_file(output, overwrite=overwrite)
-    with Bar() as bar:
+    with _packets(capture, test) as packets, Bar() as bar:
         left_out, stopped = captures.convert(
-            capture,
+            packets,
             form,
             sys.stdout.buffer.write if to_stdout else content.write,
             reading=reading,
