@@ -58,7 +58,10 @@ impl Records {
         let flags = flags(bytes)?;
         facts.lanes = Some(1 << (flags & 7).min(4));
         let speed = SPEEDS.iter().find(|(code, _)| *code == flags >> 8 & 3);
-        facts.rate_tenths = speed.map(|(_, tenths)| *tenths).or(facts.rate_tenths);
+        // Records have no code for more than 5 GT/s: the comment of a writer of this crate does.
+        if facts.rate_tenths.is_none_or(|rate| SPEEDS.iter().any(|(_, tenths)| rate == *tenths)) {
+            facts.rate_tenths = speed.map(|(_, tenths)| *tenths).or(facts.rate_tenths);
+        }
         let metadata = usize::from(u16::from_le_bytes([bytes[14], bytes[15]]) & 0x7fff);
         let body = &bytes[HEADER_BYTES..];
         let is_cut = whole > bytes.len();

@@ -26,6 +26,8 @@ pub(super) struct Blocks {
     speed: u32,
     width: u32,
     number: u32,
+    /// The next sequence number of each way, for TLPs without one.
+    sequences: [u16; 2],
     /// The packet and the block in the making.
     packet: Vec<u8>,
     block: Vec<u8>,
@@ -41,6 +43,7 @@ impl Blocks {
             speed: 1,
             width: 0,
             number: 0,
+            sequences: [0; 2],
             packet: Vec::new(),
             block: Vec::new(),
         }
@@ -103,7 +106,11 @@ impl Blocks {
         match &event.packet {
             Packet::Tlp(tlp) => {
                 self.packet.push(STP);
-                self.packet.extend((tlp.sequence.unwrap_or(0) & 0xfff).to_be_bytes());
+                // Equal numbers would be read as a TLP that is sent again.
+                let next = &mut self.sequences[usize::from(upstream)];
+                let sequence = tlp.sequence.unwrap_or(*next) & 0xfff;
+                *next = sequence + 1 & 0xfff;
+                self.packet.extend(sequence.to_be_bytes());
                 let size = self.plain(tlp)?;
                 let whole = HEADER_BYTES + 3 + size + 5;
                 if self.packet.len() + 5 < whole {
