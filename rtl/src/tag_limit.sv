@@ -9,7 +9,7 @@ module tag_limit #(
     parameter WIDTH = $clog2(TAGS)
 ) (
     input  wire logic clk,
-    // The count changes only with a reset, to that of the inputs of the clock before.
+    // The count changes only with a reset, to that of inputs that have stood for two clocks.
     input  wire logic rst,
     // 0: software sets no limit.
     input  wire logic [9:0] link_tags,
@@ -25,15 +25,17 @@ module tag_limit #(
 
     logic known_wide;
     logic [9:0] most, allowed;
+    logic unset;
     logic [WIDTH:0] next_count;
     logic next_wide;
 
     assign known_wide = TAGS > 256 && extended_tags && ten_bit_tags;
-    assign most = extended_tags_known ? (known_wide ? 10'(TAGS) : extended_tags ? EXTENDED : PLAIN)
-        : (link_tags == '0 ? PLAIN : 10'(TAGS));
-    assign allowed = link_tags == '0 || link_tags > most ? most : link_tags;
+    assign allowed = unset || link_tags > most ? most : link_tags;
 
     always_ff @(posedge clk) begin
+        unset <= link_tags == '0;
+        most <= extended_tags_known ? (known_wide ? 10'(TAGS) : extended_tags ? EXTENDED : PLAIN)
+            : (link_tags == '0 ? PLAIN : 10'(TAGS));
         next_count <= (WIDTH + 1)'(allowed);
         next_wide <= TAGS > 256 && (extended_tags_known ? known_wide : link_tags > 10'd256);
         if (rst) {count, wide} <= {next_count, next_wide};

@@ -34,6 +34,8 @@ class Core:
     """The registers of a core, and actions on them."""
 
     dut: Any
+    memory: AxiRam | None = None
+    """The memory at its AXI port, if it has one."""
 
     async def write(self, address: int, value: int) -> None:
         """Write a register or an entry of a memory."""
@@ -147,10 +149,11 @@ def axi_ram(dut: Any) -> AxiRam:
 
 async def core_and_host(dut: Any) -> tuple[Core, Host]:
     """Reset the core, and run a host."""
+    memory = None
     if int(dut.MEMORY_AXI.value):
         logging.getLogger("cocotb").setLevel(logging.WARNING)
-        axi_ram(dut)
+        memory = axi_ram(dut)
     await start(dut, **IDLE_INPUTS)
     host = Host(dut)
     cocotb.start_soon(host.run())
-    return Core(dut), host
+    return Core(dut, memory), host

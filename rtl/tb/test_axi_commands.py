@@ -6,6 +6,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
+import registers as r
 from clocking import clocks
 from commands import Command
 from test_commands import (
@@ -50,3 +51,31 @@ async def a_read_comes_behind_the_writes_before_it(dut: Any) -> None:
     await clocks(dut, 400)
     assert bytes(host.written[READ_END + n] for n in range(4096)) == text
     await FallingEdge(dut.clk)
+
+
+@cocotb.test()
+async def data_from_before_a_reset_are_dropped(dut: Any) -> None:
+    """What a command has read, and the memory gives after a reset, is not what the next command sends."""
+    core, host, engine_ = await engine(dut)
+    assert core.memory is not None
+    answers = core.memory.read_if.r_channel
+    await engine_.enable()
+    before, after = random.randbytes(512), random.randbytes(512)
+    await store(dut, 0, before)
+    await store(dut, 4096, after)
+    await clocks(dut, 400)
+    answers.clear_pause_generator()
+    answers.pause = True
+    await engine_.submit(Command(True, READ_END, 0, len(before)))
+    await clocks(dut, 200)
+    await engine_.disable()
+    await core.control(r.CONTROL_RESET_SHIFT)
+    await clocks(dut, 10)
+    await engine_.enable()
+    await engine_.submit(Command(True, READ_END, 4096, len(after)))
+    await clocks(dut, 200)
+    assert not host.written, "no data have come"
+    answers.pause = False
+    await engine_.until_done(1, 20_000)
+    await clocks(dut, 100)
+    assert bytes(host.written[READ_END + n] for n in range(len(after))) == after
