@@ -6,7 +6,6 @@ a stub of its simulator. `make port-contract` takes every size.
 """
 
 import functools
-import re
 import subprocess
 from pathlib import Path
 from shutil import which
@@ -135,17 +134,11 @@ def with_core(folder: Path, device: str) -> Path:
 def test_a_device_in_c_and_the_core_in_rtl_get_what_the_fabric_simulator_gives(
     programs: Path, tmp_path: Path, kind: str, core: str, size: int
 ) -> None:
-    if (kind, core) == ("read", "peer"):
-        version = re.search(r"VERSION = (\d+)", (ROOT / "rtl" / "native" / "wire.hpp").read_text())
-        if version is None or int(version[1]) < 4:
-            pytest.skip("this core answers no reads of its BAR")
     description = with_core(tmp_path, ends(kind)[core == "peer"])
     queues, outstanding = (4, 16) if size <= 4096 else (1, 2)
     given = (core, rtl.program(), link_byte_fs())
     rate, _ = peers(core_program(programs), description, kind, size, queues * outstanding, *given)
-    # The process has a clock between two reads of its BAR, which the description lacks.
-    within = 0.03 if (kind, core) == ("read", "peer") else WITHIN
-    assert rate == pytest.approx(simulated(kind, size, outstanding, queues)[0], rel=within)
+    assert rate == pytest.approx(simulated(kind, size, outstanding, queues)[0], rel=WITHIN)
 
 
 SWITCH = """name = "box"

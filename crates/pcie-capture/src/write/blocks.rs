@@ -109,7 +109,7 @@ impl Blocks {
                 // Equal numbers would be read as a TLP that is sent again.
                 let next = &mut self.sequences[usize::from(upstream)];
                 let sequence = tlp.sequence.unwrap_or(*next) & 0xfff;
-                *next = sequence + 1 & 0xfff;
+                *next = (sequence + 1) & 0xfff;
                 self.packet.extend(sequence.to_be_bytes());
                 let size = self.plain(tlp)?;
                 let whole = HEADER_BYTES + 3 + size + 5;
