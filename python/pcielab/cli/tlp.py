@@ -123,6 +123,7 @@ def _packets(capture: Path, test: int | None) -> Iterator[Path]:
 
     from pcielab.cli.stores import opened
     from pcielab.kinds.lanes import chosen_test, traced_tests
+    from pcielab.outputs import write_file
 
     store = opened(capture)
     chosen = chosen_test(store, test)["id"]
@@ -132,7 +133,7 @@ def _packets(capture: Path, test: int | None) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         # pcap-ng holds the link, picoseconds, and that the packets are simulated.
         written = Path(folder) / f"{capture.stem}.pcapng"
-        written.write_bytes(store.capture(chosen, "raw")[0])
+        write_file(written, store.capture(chosen, "raw")[0], overwrite=False)
         yield written
 
 
