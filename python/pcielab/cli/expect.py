@@ -6,20 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcielab.cli.markdown_tables import TableFormat, markdown_table
 from pcielab.cli.output import Cell, Format, print_data, print_rows, say
 from pcielab.errors import refusal
 
 if TYPE_CHECKING:
     from pcielab.expectations import Expectations, Machine
-
-
-class TableFormat(StrEnum):
-    """Output format of the expectations."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 class Thresholds(StrEnum):
@@ -179,22 +171,9 @@ def _print_published(machine: list[str], output_format: TableFormat) -> None:
 
 def _print_rows(rows: list[dict[str, Cell]], output_format: TableFormat, title: str) -> None:
     if output_format is TableFormat.MARKDOWN:
-        print_data(_markdown(rows))
+        print_data(markdown_table(rows, ".2f"))
         return
     print_rows(rows, Format(output_format.value), title)
-
-
-def _markdown(rows: list[dict[str, Cell]]) -> str:
-    columns = list(rows[0]) if rows else []
-
-    def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    def shown(cell: Cell) -> str:
-        return "-" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else str(cell)
-
-    head = [line([column.replace("_", " ") for column in columns]), line(["---"] * len(columns))]
-    return "\n".join([*head, *(line([shown(row[column]) for column in columns]) for row in rows)])
 
 
 def _check(machine: "Machine", file: Path, output_format: TableFormat) -> None:

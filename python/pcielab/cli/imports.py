@@ -10,7 +10,7 @@ from pcielab.cli.completion import choice
 from pcielab.cli.option_groups import annotated, option, takes
 from pcielab.cli.output import OverwriteOption, say
 from pcielab.cli.quantities import size_option
-from pcielab.cli.tlp import takes_reading
+from pcielab.cli.tlp_reading import CapturedGeneration, CapturedLanes, takes_reading
 
 if TYPE_CHECKING:
     from pcielab.captures import Reading
@@ -236,21 +236,8 @@ def capture(
         int | None,
         size_option("--window", "Part of the buffer that was accessed.", show_default="the pages touched"),
     ] = None,
-    generation: Annotated[
-        int | None,
-        typer.Option(
-            "--generation",
-            "--gen",
-            min=1,
-            max=7,
-            help="Generation of the link [default: as captured].",
-            show_default=False,
-        ),
-    ] = None,
-    lanes: Annotated[
-        int | None,
-        typer.Option("--lanes", min=1, max=32, help="Its width [default: as captured].", show_default=False),
-    ] = None,
+    generation: CapturedGeneration = None,
+    lanes: CapturedLanes = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Import the latencies and bandwidths of a device's accesses in captures of packets.
