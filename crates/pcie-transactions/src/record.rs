@@ -235,25 +235,11 @@ fn enables(piece: Piece) -> (u8, u8) {
 /// Header fields that the others leave out.
 fn empty() -> Tlp {
     Tlp {
-        kind: Kind::MemoryRead,
         wide: Some(false),
-        length_dw: 0,
-        data_bytes: 0,
-        requester: None,
-        completer: None,
-        tag: None,
-        first_enables: None,
-        last_enables: None,
-        address: None,
-        status: None,
-        byte_count: None,
-        lower_address: None,
-        message_code: None,
         traffic_class: Some(0),
         attributes: Some(0),
         digest: Some(false),
         poisoned: Some(false),
-        sequence: None,
-        data: Vec::new(),
+        ..Tlp::of(Kind::MemoryRead)
     }
 }

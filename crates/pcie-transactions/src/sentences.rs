@@ -163,6 +163,15 @@ fn better_cut(report: &Report) -> Option<(&CutRow, f64, f64)> {
     (best.1 > GAIN * captured).then_some((best.0, captured, best.1))
 }
 
+/// Reads in flight that fill the link by Little's law, if the capture moves nothing else than data that the device
+/// reads.
+fn reads_that_fill_the_link(report: &Report) -> Option<f64> {
+    let [_] = report.moved[..] else { return None };
+    let tags = f64::from(report.settings.tags_in_flight);
+    let link_gbps = report.cuts.first()?.link_gbps?;
+    (tags > 0.0).then_some((tags * link_gbps / report.gbps?).ceil())
+}
+
 fn change(report: &Report) -> String {
     if report.interrupted {
         return "The reading was stopped: the figures are of the part that was read.".into();
@@ -205,8 +214,10 @@ fn change(report: &Report) -> String {
         };
     }
     if is(Cause::Tags) {
-        let more = 2 * report.settings.tags_in_flight;
-        return then(format!("Keep more reads in flight: {more} tags would halve the wait"));
+        let enough = reads_that_fill_the_link(report).map_or_else(String::new, |reads| {
+            format!(": at this latency, {reads} would fill the link with the present cuts")
+        });
+        return then(format!("Keep more reads in flight{enough}"));
     }
     if is(Cause::LateCompletions) {
         return then(

@@ -19,7 +19,7 @@ pub struct Plan {
     pub adjacent: bool,
     pub tags: u32,
     pub latency_ps: u64,
-    /// One read in so many comes later.
+    /// Period of late reads: one read of each comes later.
     pub late_every: u32,
     pub late_ps: u64,
     /// Completions are cut at multiples of this.
@@ -30,7 +30,7 @@ pub struct Plan {
     pub credits: Option<u32>,
     pub return_ps: u64,
     pub shows_initial: bool,
-    /// One TLP in so many is refused, and sent again with those after it.
+    /// Period of refused TLPs: one of each is sent again, with those after it.
     pub nak_every: u32,
     pub clock_ps: u64,
 }

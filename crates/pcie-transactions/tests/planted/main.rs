@@ -70,6 +70,21 @@ fn the_planted_limit_is_named_first() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The latency of a plan does not depend on what is in flight.
+#[test]
+fn as_many_reads_as_it_says_are_bound_by_tags_no_more() {
+    for (name, plan, _) in plans().into_iter().filter(|(.., cause)| *cause == "tags") {
+        let change = report(&plan).sentences[2].clone();
+        let reads = change.split("at this latency, ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        let tags: u32 = reads.parse().unwrap();
+        assert!(tags > plan.tags, "{name}: {change}");
+        for (tags, is_bound) in [(tags, false), (tags * 3 / 4, true)] {
+            let cause = report(&Plan { tags, ..plan }).binding.unwrap().cause;
+            assert_eq!(cause == "tags", is_bound, "{name}: {cause} with {tags} tags");
+        }
+    }
+}
+
 #[test]
 fn shares_of_a_way_add_up_to_its_time() {
     for (name, plan, _) in plans() {
