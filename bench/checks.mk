@@ -36,7 +36,7 @@ port-contract: build target/debug/libpcie_port.a $(VENV)/.rtl-installed ## Hold 
 	cargo test -p pcie-port --quiet --test simbricks
 
 .PHONY: tlp-round-trips
-tlp-round-trips: ## Write 200 simulated tests as captures of every format, and hold what is read back to the tests (minutes)
+tlp-round-trips: ## Write 200 simulated tests as captures of every format, and hold what is read back to the tests (4 minutes)
 	PCIELAB_ROUND_TRIPS=200 cargo test --workspace --quiet --test round_trips
 
 .PHONY: port-speed
