@@ -46,13 +46,13 @@ def compared(experiments: Store) -> pd.DataFrame:
     return table
 
 
-@pytest.mark.long("simulates every experiment with a published number, once for all tests of this file")
 def test_every_flow_of_the_papers_experiments_is_steady(experiments: Store) -> None:
     flows = fabric.flow_table(experiments)
     assert flows["in_flight"].notna().all()
     assert "note" not in flows, flows["note"].dropna().tolist()
 
 
+@pytest.mark.long("simulates every experiment with a published number, once for all tests of this file")
 def test_every_published_number_is_met_or_has_a_reason(compared: pd.DataFrame) -> None:
     unsaid = compared[compared["verdict"].isin(["off", "not run"])]
     assert unsaid[["source", "what", "published", "simulated"]].to_dict("records") == []
