@@ -539,7 +539,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         [
             *(f"{kind}.{name}" for kind in _DESCRIBED for name in _METHODS),
             *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes", "Nic.intervals"),
-            *("Nic.direction", "Nic.warm_up_packets"),
+            *("Nic.direction", "Nic.warm_up_packets", "Messages.with_batch", "Messages.times_of_older_link"),
             "why_nic_on_link",
         ],
         Short("the steps or keys of one file"),
@@ -568,6 +568,10 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "typed_changes": Short("one change for each text"),
     "nearest_rank": Short("one division"),
     "ethernet_link": Short("one line rate"),
+    "check_measured": Short("one value"),
+    **dict.fromkeys(
+        ("stated_packets", "packets_above_stated"), Short("a name beside some twenty statements of vendors")
+    ),
     "remedy": Short("one word"),
     "ask_page": Long(asked_page("record", suite=json.loads(BANDWIDTH.to_json()), samples="full")),
     "address_offsets": Long(of(_core.address_offsets, json.dumps(ONE), 1, 0, 0, 1 << 26)),

@@ -16,6 +16,7 @@ __all__ = [
     "KINDS_OF_REFUSALS",
     "LANES",
     "LINE_RATES_GBPS",
+    "MEASURED_RANGE",
     "PUBLISHED",
     "SPEEDS_GTPS",
     "TEST_SCHEMAS",
@@ -62,6 +63,7 @@ __all__ = [
     "capture_trace",
     "check_file",
     "check_folder",
+    "check_measured",
     "check_name",
     "check_new_store",
     "check_test",
@@ -108,6 +110,7 @@ __all__ = [
     "model_nic",
     "model_sizing",
     "nearest_rank",
+    "packets_above_stated",
     "profile_schema",
     "raw_gbps",
     "read_counts",
@@ -134,6 +137,7 @@ __all__ = [
     "schemas",
     "simbricks",
     "simulate_mmio",
+    "stated_packets",
     "store_metrics",
     "suggestion",
     "survey_device",
@@ -327,6 +331,8 @@ class Messages:
     def of_json(json: str, giver: str) -> Messages: ...
     @staticmethod
     def recorded(json: str, giver: str, below: str) -> Messages | None: ...
+    def with_batch(self, messages: int) -> Messages: ...
+    def times_of_older_link(self, generation: int) -> str | None: ...
     def with_(self, changes: dict[str, Any], giver: str = "") -> Messages: ...
     def json(self) -> str: ...
     def values(self) -> dict[str, Any]: ...
@@ -625,6 +631,7 @@ _Quantity = Literal["time", "rate", "line", "frequency", "events", "number", "sh
 
 KINDS_OF_REFUSALS: list[str]
 LANES: tuple[int, ...]
+MEASURED_RANGE: tuple[float, float]
 COUNTED_PACKETS: int
 FCS_BYTES: int
 LINE_RATES_GBPS: tuple[float, ...]
@@ -731,6 +738,9 @@ def draw_machine(tree: str, examination: str) -> str: ...
 def doctor_rules() -> str: ...
 def why_test(system: System, asked: str, progress: Callable[[int, int], None]) -> str: ...
 def why_store(system: System | None, asked: str, progress: Callable[[int, int], None]) -> str: ...
+def check_measured(value: float) -> None: ...
+def stated_packets(name: str, frame_bytes: int, rates: str) -> str: ...
+def packets_above_stated(name: str, frame_bytes: int, rate_mpps: float, stated: str) -> str | None: ...
 def why_nic(nic: Nic, system: System, asked: str, progress: Callable[[int, int], None]) -> str: ...
 def why_nic_on_link(nic: Nic, link: str, asked: str, progress: Callable[[int, int], None]) -> str: ...
 def explained_differences(asked: str) -> list[str]: ...

@@ -2,7 +2,7 @@
 
 use pcie_model::mmio::{Bar, CoreProfile};
 use pcie_model::pio::MessageProfile;
-use pcie_model::{Engine, Expander, Nic};
+use pcie_model::{Engine, Expander, Model, Nic};
 use pcie_refusal::Refusal;
 use pcie_schema::Fitting;
 use pcie_wire::LinkParameters;
@@ -19,6 +19,9 @@ use crate::value::{Table, Value};
 
 /// Keys that only files have: a change of one would have no effect.
 const FILE_ONLY: [&str; 4] = ["aliases", "base", "provenance", "title"];
+
+/// Least bytes of a read whose rate tells how long more descriptors take.
+const LEAST_READ_BYTES: u64 = 64;
 
 /// A description that has a file of its own.
 pub trait InFile: Fitting + Serialize {
@@ -386,6 +389,40 @@ impl Single<Nic> {
             return Ok(self);
         }
         Ok(Self { content: self.content.with_switches(names)?, ..self })
+    }
+}
+
+impl Single<MessageProfile> {
+    /// The messages with another number of them for each doorbell: descriptors beyond the profile's own lengthen
+    /// their read by their time on its link.
+    ///
+    /// # Errors
+    /// The number is out of range.
+    pub fn with_batch(&self, messages: u32) -> Result<Self, Refusal> {
+        let path = &self.content.descriptors;
+        let more = i64::from(messages) - i64::from(path.messages_per_doorbell);
+        let more_bytes = more * i64::from(path.descriptor_bytes);
+        let model = Model::of_measured_link(&self.content)?;
+        let read = model.bandwidth(more_bytes.unsigned_abs().max(LEAST_READ_BYTES), 0)?.read;
+        let more_ns = (more_bytes as f64 * 8.0 / read.gbps).max(0.0);
+        let changes = json!({
+            "descriptors.messages_per_doorbell": messages,
+            "descriptors.payload_request_ns": path.payload_request_ns + more_ns,
+            "descriptors.payload_ns": path.payload_ns + more_ns,
+        });
+        let Value::Table(changes) = Value::of_json(changes) else { return Err(Refusal::new("no table")) };
+        self.with_(&changes, "")
+    }
+
+    /// A sentence on whose core answers, of a link of a later generation than that of the profile's times.
+    #[must_use]
+    pub fn times_of_older_link(&self, generation: u32) -> Option<String> {
+        let (name, title) = (&self.content.name, self.head.get("title").and_then(Json::as_str));
+        let named = title.map_or_else(|| name.clone(), |title| format!("{name} ({title})"));
+        let machine = format!("Gen{generation}, so this is no evidence about a Gen{generation} machine");
+        (generation > self.content.link.generation).then(|| {
+            format!("times of core and device: {named}; only the link's part is computed for {machine}")
+        })
     }
 }
 

@@ -117,8 +117,9 @@ mod _core {
     use super::vfio::{bind_device, list_devices, release_device, survey_device};
     #[pymodule_export]
     use super::why::{
-        borrowed_sentences, explained_differences, keys_of_bounds, link_changes, reasons_of_test,
-        test_in_words, why_nic, why_nic_on_link, why_store, why_test, why_two, why_words,
+        borrowed_sentences, check_measured, explained_differences, keys_of_bounds, link_changes,
+        packets_above_stated, reasons_of_test, stated_packets, test_in_words, why_nic, why_nic_on_link,
+        why_store, why_test, why_two, why_words,
     };
     #[pymodule_export]
     use super::words::{alike, closest, suggestion, with_most_parts, with_parts};
@@ -127,6 +128,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("INFLUENCE_SHARES_MOST", super::fabric::INFLUENCE_SHARES_MOST)?;
+        module.add("MEASURED_RANGE", pcie_why::MEASURED_RANGE)?;
         module.add("INSIDE_GBYTES_PER_S", pcie_describe::INSIDE_GBYTES_PER_S)?;
         super::quantities::register(module)?;
         super::schemas::register(module)?;

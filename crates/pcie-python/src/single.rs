@@ -211,6 +211,16 @@ handle! {
             Ok(Self(pcie_describe::read_messages(source, table(changes)?, &mut Opened(opened))?))
         }
 
+        /// The messages with another number of them for each doorbell.
+        fn with_batch(&self, messages: u32) -> Result<Self> {
+            Ok(Self(self.0.with_batch(messages)?))
+        }
+
+        /// A sentence on whose core answers; None of a generation that is not later than that of the times.
+        fn times_of_older_link(&self, generation: u32) -> Option<String> {
+            self.0.times_of_older_link(generation)
+        }
+
         /// Messages that an earlier or later version recorded. None if a key is missing, null or unknown.
         ///
         /// `giver` names their source in messages, and `below` their table there.

@@ -1,8 +1,9 @@
 //! Why a value is as it is: answers in sentences. Questions and answers are JSON.
 
 use pcie_refusal::{Refusal, Unfinished};
-use pcie_why::{Answer, Ground, Known};
+use pcie_why::{Answer, Ground, Known, PacketRate, StatedPackets};
 use pyo3::prelude::*;
+use serde::Serialize;
 use std::ops::ControlFlow;
 
 use crate::describe::System;
@@ -36,6 +37,43 @@ pub(crate) fn why_store(
     answered(py, &progress, |on| pcie_why::why_store(system.map(System::system), &asked, on))
 }
 
+/// Refuses an impossible measured value: Gb/s, or ns.
+#[pyfunction]
+pub(crate) fn check_measured(value: f64) -> Result<()> {
+    Ok(pcie_why::check_measured(value)?)
+}
+
+/// What a vendor states of the NIC that a text names, in these words; None: no statement is known.
+#[derive(Serialize)]
+struct Stated {
+    rate: usize,
+    words: String,
+    is_bound: bool,
+}
+
+/// The vendor's statement about the NIC that a text names, among `rates`, as JSON: its number, its words, and whether
+/// it bounds frames of a size, FCS included.
+#[pyfunction]
+pub(crate) fn stated_packets(name: &str, frame_bytes: u64, rates: &str) -> Result<String> {
+    let rates: Vec<PacketRate> = parse("rates", rates)?;
+    let found = StatedPackets::of_name(&rates, name).map(|rate| {
+        let stated = &rates[rate];
+        Stated { rate, words: stated.words(), is_bound: stated.limits(frame_bytes) }
+    });
+    text(&found)
+}
+
+/// A warning of packets that a NIC is not known to process; `stated` has the statements and the highest published rate.
+#[pyfunction]
+pub(crate) fn packets_above_stated(
+    name: &str,
+    frame_bytes: u64,
+    rate_mpps: f64,
+    stated: &str,
+) -> Result<Option<String>> {
+    Ok(parse::<StatedPackets>("stated", stated)?.warning(name, frame_bytes, rate_mpps))
+}
+
 /// Why frames through a NIC on a system move no faster.
 #[pyfunction]
 pub(crate) fn why_nic(
@@ -60,7 +98,8 @@ pub(crate) fn why_nic_on_link(
     progress: Py<PyAny>,
 ) -> Result<String> {
     let (link, asked) = (parse("link", link)?, parse("question", asked)?);
-    answered(py, &progress, |on| pcie_why::why_nic_on_link(&nic.0.content, link, &asked, on))
+    let described = nic.0.known();
+    answered(py, &progress, |on| pcie_why::why_nic_on_link(&described, link, &asked, on))
 }
 
 /// Possible causes of a bandwidth of a test below its bounds, as phrases.

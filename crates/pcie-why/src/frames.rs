@@ -12,10 +12,11 @@ use crate::changes::{Change, LINK, accesses_named, changed_nic};
 use crate::defects::worse_links;
 use crate::gains::{Effect, Gain, LEAST_GAIN_PERCENT, advice, best_of, helpful, least_enough};
 use crate::nics::{Ground, NicQuestion};
-use crate::numbers::{digits, listed};
+use crate::numbers::{check_measured, digits, listed};
 use crate::one_test::shortest;
 use crate::resource::Resource;
 use crate::search::{Engine, How, Length, search};
+use crate::stated_packets::StatedPackets;
 use crate::step_costs::{StepCost, step_costs};
 use indexmap::IndexMap;
 use pcie_model::{Ethernet, Interactions, Model, Nic, Path};
@@ -42,6 +43,7 @@ const ROUND_TRIP_NS: f64 = 1000.0;
 const NAMED_COSTS: usize = 3;
 const NAMED_CAUSES: usize = 2;
 const LINE: &str = "line";
+const MEASURED: &str = "measured";
 const BATCH: &str = "batch";
 const MODERATION: &str = "moderation";
 const GBPS: &str = "Gb/s";
@@ -70,6 +72,9 @@ pub struct FramesAsked {
     /// Whether nobody gave the link: it is the usual one of the line rate.
     #[serde(default)]
     pub is_link_assumed: bool,
+    /// What vendors state of packets: a rate above it gets a note.
+    #[serde(default)]
+    pub stated: Option<StatedPackets>,
 }
 
 impl FramesAsked {
@@ -84,6 +89,7 @@ impl FramesAsked {
             borrowed: IndexMap::new(),
             notes: Vec::new(),
             is_link_assumed: false,
+            stated: None,
         }
     }
 }
@@ -110,7 +116,8 @@ pub fn why_nic(
     asked: &FramesAsked,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Answer, Unfinished> {
-    why(nic, Ground::System(Box::new(system)), asked, progress)
+    let answer = why(nic, Ground::System(Box::new(system)), asked, progress)?;
+    Ok(with_stated_rate(answer, &nic.plain.name, asked))
 }
 
 /// The same on a bare link, in closed form.
@@ -123,7 +130,28 @@ pub fn why_nic_on_link(
     asked: &FramesAsked,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Answer, Unfinished> {
-    why(nic, Ground::Link(link), asked, progress)
+    let answer = why(nic, Ground::Link(link), asked, progress)?;
+    Ok(with_stated_rate(answer, &nic.plain.name, asked))
+}
+
+/// The answer with a note on packets that the NIC is not known to process.
+fn with_stated_rate(mut answer: Answer, name: &str, asked: &FramesAsked) -> Answer {
+    let Some(stated) = &asked.stated else { return answer };
+    let least = |is_allowed: &dyn Fn(&&Bar) -> bool| {
+        let allowed = answer.bars.iter().filter(is_allowed).map(|bar| bar.value);
+        allowed.min_by(f64::total_cmp)
+    };
+    let simulated = least(&|bar| bar.role == Role::Value && bar.name != MEASURED);
+    let allowed = simulated.or_else(|| least(&|bar| bar.role == Role::Bound));
+    let frame_bytes = asked.traffic.frame_bytes;
+    let warning = allowed.and_then(|gbps| stated.warning(name, frame_bytes, packets(gbps, frame_bytes)));
+    answer.notes.extend(warning);
+    answer
+}
+
+/// Millions of frames a second at a rate, Gb/s.
+fn packets(gbps: f64, frame_bytes: u64) -> f64 {
+    1e3 * gbps / (8.0 * Ethernet::transferred_bytes(frame_bytes).unwrap_or(1) as f64)
 }
 
 fn why(
@@ -132,6 +160,7 @@ fn why(
     asked: &FramesAsked,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Answer, Unfinished> {
+    asked.measured.map_or(Ok(()), check_measured)?;
     asked.traffic.ethernet.check()?;
     Ethernet::transferred_bytes(asked.traffic.frame_bytes)?;
     let mut engine = NicQuestion::of_ground(nic, ground.clone(), asked.traffic)?;
@@ -192,8 +221,7 @@ impl<'a> Case<'a> {
     }
 
     fn packets(&self, gbps: f64) -> f64 {
-        let frame_bytes = self.asked.traffic.frame_bytes;
-        1e3 * gbps / (8.0 * Ethernet::transferred_bytes(frame_bytes).unwrap_or(1) as f64)
+        packets(gbps, self.asked.traffic.frame_bytes)
     }
 
     /// The measured rate, if it is above the bound.
@@ -394,7 +422,7 @@ impl<'a> Case<'a> {
             return vec![self.on_unmeasured(simulated_certainty(&bounds, self.gbps), &bounds)];
         }
         let besides = self.below().map_or_else(Vec::new, |below| self.besides(below));
-        certainties(&bounds, self.asked.measured, "measured", &besides)
+        certainties(&bounds, self.asked.measured, MEASURED, &besides)
     }
 
     /// How sure a bound is whose resource gives nothing alone, although another change does.
@@ -533,7 +561,7 @@ impl<'a> Case<'a> {
     }
 
     fn bars(&self) -> Vec<Bar> {
-        let measured = self.asked.measured.map(|gbps| Bar::new("measured", gbps, Role::Value));
+        let measured = self.asked.measured.map(|gbps| Bar::new(MEASURED, gbps, Role::Value));
         let simulated = self.is_simulated.then(|| Bar::new(SIMULATED, self.gbps, Role::Value));
         let mut bars: Vec<Bar> = measured.into_iter().chain(simulated).collect();
         bars.extend(Bar::of_bounds(&self.bounds));

@@ -1,9 +1,26 @@
 //! Numbers and lists in sentences.
 
-use pcie_refusal::numbers::significant;
+use pcie_refusal::numbers::{general, significant};
+use pcie_refusal::{Kind, Refusal};
 
 /// Most words of a sentence.
 pub const WORDS_MOST: usize = 25;
+/// Range of a measured value: Gb/s, or ns, of which the highest is a second.
+pub const MEASURED_RANGE: (f64, f64) = (1e-6, 1e9);
+
+/// Refuses an impossible measured value.
+///
+/// # Errors
+/// It is outside [`MEASURED_RANGE`].
+pub fn check_measured(value: f64) -> Result<(), Refusal> {
+    let (least, most) = MEASURED_RANGE;
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let range = format!("from {} to {}", general(least), general(most));
+    let remedy = format!("give a value above 0, {range}, in Gb/s, or in ns for a test of latency");
+    Err(Refusal::new(remedy).kind(Kind::OutOfRange).about(format!("--measured {}", general(value))))
+}
 
 /// A value with three digits or more: `0.0839`, `6.81`, `39.1`, `1430`.
 pub(crate) fn digits(value: f64) -> String {

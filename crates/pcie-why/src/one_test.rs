@@ -9,7 +9,7 @@ use crate::certainty::{
 use crate::changes::{Change, LINK};
 use crate::defects::defects;
 use crate::gains::{Effect, Gain, LEAST_GAIN_PERCENT, NS, advice, allowing, best_of, least_enough, word_of};
-use crate::numbers::{WORDS_MOST, capital, digits, listed, percent_text, words_in};
+use crate::numbers::{WORDS_MOST, capital, check_measured, digits, listed, percent_text, words_in};
 use crate::reasons::{Ground, Parameters, is_of_reason, reasons};
 use crate::resource::{Resource, bounds};
 use crate::search::{Engine, How, Length, search};
@@ -87,6 +87,7 @@ pub fn why_test(
     asked: &TestAsked,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Answer, Unfinished> {
+    asked.measured.map_or(Ok(()), check_measured)?;
     let test = &asked.test;
     let mut engine = TestQuestion::new(system.clone(), vec![test.clone()])?;
     let found = search(&mut engine, progress)?.ok_or_else(|| {

@@ -3,6 +3,7 @@
 use pcie_model::{Ethernet, Interactions, Path, Queues};
 use pcie_sim::nic::{Direction, Traffic};
 use pcie_wire::LinkParameters;
+use serde::Deserialize;
 
 /// Counted packets of a run.
 pub const COUNTED_PACKETS: u32 = 20_000;
@@ -55,6 +56,45 @@ pub fn usual_link(line_gbps: f64) -> LinkParameters {
     LinkParameters::new(generation, lanes, USUAL_MPS_BYTES, USUAL_MRRS_BYTES)
 }
 
+/// The values of a link that are given; the others are those of another link.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinkGiven {
+    /// PCIe generation.
+    pub generation: Option<u32>,
+    /// Width.
+    pub lanes: Option<u32>,
+    /// Maximum Payload Size, bytes.
+    pub mps_bytes: Option<u32>,
+    /// Maximum Read Request Size, bytes.
+    pub mrrs_bytes: Option<u32>,
+}
+
+impl LinkGiven {
+    /// Whether no value is given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        [self.generation, self.lanes, self.mps_bytes, self.mrrs_bytes].iter().all(Option::is_none)
+    }
+
+    /// A link with the given values; a given generation has the flit mode that its rate needs.
+    #[must_use]
+    pub fn over(&self, mut link: LinkParameters) -> LinkParameters {
+        if self.generation.is_some() {
+            link.flit_mode = None;
+        }
+        for (given, key) in [
+            (self.generation, &mut link.generation),
+            (self.lanes, &mut link.lanes),
+            (self.mps_bytes, &mut link.mps_bytes),
+            (self.mrrs_bytes, &mut link.mrrs_bytes),
+        ] {
+            *key = given.unwrap_or(*key);
+        }
+        link
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +113,10 @@ mod tests {
             let link = pcie_wire::LinkConfiguration::try_from(usual_link(line_gbps)).unwrap();
             assert!(link.raw_gbps() > line_gbps, "{line_gbps}");
         }
+        let given = LinkGiven { lanes: Some(4), ..LinkGiven::default() };
+        let link = given.over(usual_link(40.0));
+        assert_eq!((link.generation, link.lanes), (3, 4));
+        assert!(!given.is_empty() && LinkGiven::default().is_empty());
         assert_eq!((usual_link(40.0).generation, usual_link(40.0).lanes), (3, 8));
     }
 }

@@ -7,7 +7,9 @@ use pcie_model::{Ethernet, Nic};
 use pcie_refusal::{Kind, Refusal, Unfinished};
 use pcie_schema::size::read_size;
 use pcie_sim::nic::Traffic;
-use pcie_why::{Answer, FramesAsked, direction_of, traffic_of, usual_link, why_nic, why_nic_on_link};
+use pcie_why::{
+    Answer, FramesAsked, LinkGiven, direction_of, traffic_of, usual_link, why_nic, why_nic_on_link,
+};
 use serde_json::Value;
 use std::ops::ControlFlow;
 
@@ -71,20 +73,10 @@ impl NicOptions {
         let asked = FramesAsked { measured, ..FramesAsked::of_frames(self.traffic(&described)?) };
         let mut go_on = |_, _| ControlFlow::Continue(());
         if profile.is_none() && of_system.is_empty() {
-            let mut link = usual_link(self.line);
-            let given = [
-                (self.r#gen, &mut link.generation),
-                (self.lanes, &mut link.lanes),
-                (self.mps, &mut link.mps_bytes),
-                (self.mrrs, &mut link.mrrs_bytes),
-            ];
-            for (value, key) in given {
-                *key = value.unwrap_or(*key);
-            }
-            let asked = FramesAsked { is_link_assumed: !self.gives_link(), ..asked };
-            return why_nic_on_link(&described, link, &asked, &mut go_on);
+            let asked = FramesAsked { is_link_assumed: self.link().is_empty(), ..asked };
+            return why_nic_on_link(&described, self.link().over(usual_link(self.line)), &asked, &mut go_on);
         }
-        if self.gives_link() {
+        if !self.link().is_empty() {
             let remedy = "a profile has its own link: give --set link.lanes=8 instead";
             let refusal = Refusal::new(remedy).kind(Kind::Conflict).about("--gen, --lanes, --mps, --mrrs");
             return Err(refusal.into());
@@ -98,9 +90,9 @@ impl NicOptions {
         why_nic(&described, read.system, &asked, &mut go_on)
     }
 
-    /// Whether any value of the link is given.
-    fn gives_link(&self) -> bool {
-        [self.r#gen, self.lanes, self.mps, self.mrrs].iter().any(Option::is_some)
+    /// The given values of the link.
+    fn link(&self) -> LinkGiven {
+        LinkGiven { generation: self.r#gen, lanes: self.lanes, mps_bytes: self.mps, mrrs_bytes: self.mrrs }
     }
 
     /// The frames, with enough packets before the counted ones to fill every queue.

@@ -140,7 +140,7 @@ def pio(
     ):
         chosen = chosen.with_({key: value for key, value in own.items() if value is not None})
         if batch is not None:
-            chosen = chosen.with_(_batch_changes(chosen, batch))
+            chosen = chosen.with_batch(batch)
     changes: dict[str, Any] = {
         "generation": generation,
         "lanes": lanes,
@@ -165,19 +165,6 @@ def pio(
     if output_format is Format.TABLE:
         rows = [_for_reading(row) for row in rows]
     print_rows(rows, output_format, title)
-
-
-def _batch_changes(profile: "MessageProfile", batch: int) -> dict[str, object]:
-    """A batch of descriptors: the ones beyond the profile's own lengthen their read by their time on its link."""
-    path = profile.descriptors
-    more_bytes = (batch - path.messages_per_doorbell) * path.descriptor_bytes
-    [read] = model.bandwidth(profile.link, [max(abs(more_bytes), 64)])
-    more_ns = more_bytes * 8 / read.read.gbps
-    return {
-        "descriptors.messages_per_doorbell": batch,
-        "descriptors.payload_request_ns": path.payload_request_ns + max(more_ns, 0.0),
-        "descriptors.payload_ns": path.payload_ns + max(more_ns, 0.0),
-    }
 
 
 _SHORT_HEADS = {"downstream_bytes": "bytes_down", "upstream_bytes": "bytes_up"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab._core import read_number
+from pcielab._core import MEASURED_RANGE, read_number
 from pcielab.cli.completion import choice, profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.option_groups import GROUP
@@ -293,12 +293,11 @@ def _check_line(of_line: dict[str, Any], asked: str | None, nic: str | None) -> 
 
 def _value(text: str, *, of_latency: bool) -> float:
     """A measured value, in ns of a latency and in Gb/s otherwise."""
-    from pcielab.analysis.why.numbers import LEAST_MEASURED, MOST_MEASURED
 
     def read(allowed: tuple[float, float] | None) -> float:
         return read_number(text, "--measured", *(("time", "ns") if of_latency else ("rate", "Gb/s")), allowed)
 
-    return named_range(read, (LEAST_MEASURED, MOST_MEASURED))
+    return named_range(read, MEASURED_RANGE)
 
 
 def _answer(

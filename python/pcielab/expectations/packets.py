@@ -97,8 +97,8 @@ def _link(part: Part, question: Question) -> PacketEdge:
 
 
 def _device(part: Part, question: Question, line_gbps: float | None, ranges: Ranges) -> PacketEdge:
-    stated = rate_of_name(part.title)
-    bound = stated.rate_mpps if stated is not None and stated.limits(question.frame_bytes) else math.inf
+    stated = rate_of_name(part.title, question.frame_bytes)
+    bound = stated.rate_mpps if stated is not None and stated.limits else math.inf
     found = ranges.of(facets_of_packets(line_gbps))
     of_any = found or ranges.of(({"edge": "packets"},))
     return PacketEdge(

@@ -55,6 +55,16 @@ class MessageProfile(RecordedMessages):
         """Source of the values."""
         return Provenance(**self._content().get("provenance", {"source": ""}))
 
+    def with_batch(self, messages: int) -> "MessageProfile":
+        """These messages with another number of them for each doorbell.
+
+        Descriptors beyond the profile's own lengthen their read by their time on its link.
+
+        Raises:
+            InputError: The number is out of range.
+        """
+        return MessageProfile(self.handle.with_batch(messages))
+
 
 def recorded_messages(manifest: Mapping[str, Any], where: str) -> RecordedMessages:
     """The message profile in the manifest of a run; `where` is the run's path for errors."""

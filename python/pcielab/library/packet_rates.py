@@ -3,23 +3,27 @@
 `profiles/published/nic-packets.csv` has one device a row, by vendor and device ID, from the table of hardware that
 the doctor has. A rate of *frames* whose source was read is a bound. A rate of RDMA *messages* bounds no frames: it
 is what the vendor claims, and no value is called low because of it. The rate of the *line* is that of all ports
-together, no limit of the device.
+together, no limit of the device. The compiled half finds a device by its name, and words the statement
+(`crates/pcie-why`).
 """
 
 import csv
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
+from pcielab import _core
 from pcielab.library import shipped
 from pcielab.library.input_files import read_text
 
 _FILE = "published/nic-packets.csv"
 _SMALL_FRAME = re.compile(r"packets below (\d+) B")
+_SMALLEST_FRAME_BYTES = 64
 
-Counts: TypeAlias = Literal["frames", "messages", "line"]
+Counts: TypeAlias = Literal["frames", "messages"]
 
 
 @dataclass(frozen=True)
@@ -28,68 +32,32 @@ class PacketRate:
 
     Attributes:
         model: The device, as people name it.
-        ids: Vendor and device.
         rate_mpps: Millions a second, all ports together.
-        counts: What is counted: `frames`, RDMA `messages`, or frames of the `line`.
-        note: Remarks.
-        source: Where it is from; `(s)`: read there, `(m)`: general knowledge.
+        counts: What is counted: `frames`, or RDMA `messages`.
+        words: The statement, as a part of a sentence.
+        limits: Whether it bounds frames of the size in question.
     """
 
     model: str
-    ids: tuple[int, int]
     rate_mpps: float
     counts: Counts
-    note: str
-    source: str
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether frames cannot exceed it: a rate of frames whose source was read."""
-        return self.counts == "frames" and self.source.startswith("(s)")
-
-    def limits(self, frame_bytes: int) -> bool:
-        """Whether it bounds frames of a size, FCS included."""
-        below = _SMALL_FRAME.search(self.note)
-        return self.is_bound and (below is None or frame_bytes < int(below[1]))
-
-    @property
-    def words(self) -> str:
-        """The statement, as a part of a sentence."""
-        what = {"frames": "packets", "messages": "RDMA messages", "line": "packets on all lines"}[self.counts]
-        trust = "" if self.source.startswith("(s)") else ", general knowledge without a source that was read"
-        return f"{self.model} is stated to process {self.rate_mpps:g} million {what} a second{trust}"
+    words: str
+    limits: bool
 
 
-@cache
-def packet_rates() -> tuple[PacketRate, ...]:
-    """All stated rates that say something about a device."""
-    return tuple(_read())
+def rate_of_name(name: str, frame_bytes: int = _SMALLEST_FRAME_BYTES) -> PacketRate | None:
+    """The stated rate of the device that a text names: `ConnectX-6 Dx 100G`, `cx5`; None: none is known.
 
-
-def _read() -> Iterator[PacketRate]:
-    for row in csv.DictReader(read_text(shipped.directory("profiles") / _FILE).splitlines()):
-        if row["counts"] != "line":
-            yield PacketRate(
-                row["model"],
-                (int(row["vendor"], 16), int(row["device"], 16)),
-                float(row["rate_mpps"]),
-                cast("Counts", row["counts"]),
-                row["note"],
-                row["source"],
-            )
-
-
-def rate_of_name(name: str) -> PacketRate | None:
-    """The stated rate of the device that a text names: `ConnectX-6 Dx 100G`, `cx5`; None: none is known."""
-    found = [rate for rate in packet_rates() if _pattern(rate.model).search(name)]
-    return max(found, key=lambda rate: len(rate.model), default=None)
-
-
-@cache
-def _pattern(model: str) -> re.Pattern[str]:
-    words = r"[\s_-]*".join(map(re.escape, re.split(r"[\s-]", model)))
-    words = words.replace("ConnectX", "c(?:onnect)?-?x")
-    return re.compile(rf"(?<![a-z0-9]){words}(?!\d)", re.IGNORECASE | re.ASCII)
+    Args:
+        name: The text.
+        frame_bytes: Size of the frames in question, FCS included.
+    """
+    rates = stated_rates()["rates"]
+    found = json.loads(_core.stated_packets(name, frame_bytes, json.dumps(rates)))
+    if found is None:
+        return None
+    row = rates[found["rate"]]
+    return PacketRate(row["model"], row["rate_mpps"], row["counts"], found["words"], found["is_bound"])
 
 
 def above_stated(name: str, frame_bytes: int, rate_mpps: float) -> str | None:
@@ -103,26 +71,32 @@ def above_stated(name: str, frame_bytes: int, rate_mpps: float) -> str | None:
         frame_bytes: Frame size, FCS included.
         rate_mpps: What PCIe and the line allow, millions of packets a second.
     """
-    stated = rate_of_name(name)
-    if stated is None or rate_mpps <= stated.rate_mpps:
-        return None
-    allowed = f"{name}: PCIe and line allow {rate_mpps:.0f} million packets of {frame_bytes} B a second"
-    if stated.limits(frame_bytes):
-        return f"{allowed}; {stated.words}"
-    most_mpps, row = _most_published()
-    if rate_mpps <= most_mpps:
-        return None
-    return f"{allowed}, the most published of any NIC is {most_mpps:.0f} ({row}), and {stated.words}"
+    return _core.packets_above_stated(name, frame_bytes, rate_mpps, json.dumps(stated_rates()))
 
 
 @cache
-def _most_published() -> tuple[float, str]:
-    """The highest published packet rate of a NIC, millions a second, and its row."""
+def stated_rates() -> dict[str, Any]:
+    """What vendors state, and the highest published packet rate of a NIC, as the compiled half takes them."""
     from pcielab.library.published_figures import published_figures
 
-    rates = [
+    published = [
         (figure.value, figure.id)
         for figure in published_figures().values()
         if figure.what == "iops" and figure.kind == "nic" and figure.unit in ("Mpps", "M/s")
     ]
-    return max(rates)
+    most_mpps, most_id = max(published)
+    return {"rates": list(_rows()), "most_mpps": most_mpps, "most_id": most_id}
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    """The statements that say something about a device."""
+    for row in csv.DictReader(read_text(shipped.directory("profiles") / _FILE).splitlines()):
+        below = _SMALL_FRAME.search(row["note"])
+        if row["counts"] != "line":
+            yield {
+                "model": row["model"],
+                "rate_mpps": float(row["rate_mpps"]),
+                "counts": row["counts"],
+                "below_bytes": int(below[1]) if below else None,
+                "is_read": row["source"].startswith("(s)"),
+            }

@@ -11,7 +11,7 @@ from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import refusal
 from pcielab.library.link import Link
-from pcielab.library.message_profiles import MessageProfile, RecordedMessages
+from pcielab.library.message_profiles import RecordedMessages
 from pcielab.model.answer_list import Answers
 from pcielab.model.answers import Crossings, Loopback, Messages
 from pcielab.model.link import Accounting
@@ -50,13 +50,8 @@ def messages(
 
 def times_of_older_link(profile: RecordedMessages, link: Link | None) -> list[str]:
     """A sentence on whose core answers, if the link is of a later generation than that of its times."""
-    if link is None or link.generation <= profile.link.generation:
-        return []
-    named = f"{profile.name} ({profile.title})" if isinstance(profile, MessageProfile) else profile.name
-    return [
-        f"times of core and device: {named}; only the link's part is computed for "
-        f"Gen{link.generation}, so this is no evidence about a Gen{link.generation} machine"
-    ]
+    sentence = None if link is None else profile.handle.times_of_older_link(link.generation)
+    return [] if sentence is None else [sentence]
 
 
 @refuses_wrong_types

@@ -199,8 +199,9 @@ def _line(question: Question) -> list[Bound]:
 
 def _packets(question: Question) -> list[Bound]:
     """What the vendor states of frames of this size, all ports together."""
-    stated = rate_of_name(question.device) if question.kind == "nic" and question.size_bytes else None
-    if stated is None or not stated.limits(question.size_bytes or 0):
+    size = question.size_bytes if question.kind == "nic" else None
+    stated = rate_of_name(question.device, size) if size else None
+    if stated is None or not stated.limits:
         return []
     return [Bound("packets", stated.rate_mpps * 1e6, f"{stated.model} by its vendor's specification")]
 

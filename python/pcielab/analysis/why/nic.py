@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pcielab import _core, model
 from pcielab.analysis.why.answer import Why, read_answer
 from pcielab.analysis.why.predicted import no_progress
-from pcielab.library.packet_rates import above_stated
+from pcielab.library.packet_rates import stated_rates
 from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
@@ -72,7 +72,12 @@ def why_frames(
         InputError: The NIC cannot run there.
     """
     [traffic] = json.loads(replace(frames, packets=_core.COUNTED_PACKETS).to_json())
-    asked: dict[str, Any] = {"traffic": traffic, "measured": measured_gbps, "notes": list(notes)}
+    asked: dict[str, Any] = {
+        "traffic": traffic,
+        "measured": measured_gbps,
+        "notes": list(notes),
+        "stated": stated_rates(),
+    }
     if recorded is not None:
         asked["recorded"] = dict(zip(("gbps", "binds"), recorded, strict=True))
     if isinstance(ground, OnMachine):
@@ -82,19 +87,7 @@ def why_frames(
         asked |= {"is_link_assumed": ground.is_assumed}
         link = json.dumps(asdict(ground.link))
         text = _core.why_nic_on_link(frames.nic.handle, link, json.dumps(asked), progress)
-    return _with_stated_rate(frames, read_answer(text))
-
-
-def _with_stated_rate(frames: "Frames", answer: Why) -> Why:
-    """The answer with a note on packets that the NIC is not known to process."""
-    [frame_bytes] = frames.frames_bytes
-    simulated = [bar.value for bar in answer.bars if bar.role == "value" and bar.name != "measured"]
-    allowed = simulated or [bar.value for bar in answer.bars if bar.role == "bound"]
-    if not allowed:
-        return answer
-    bits = 8 * (frame_bytes - _core.FCS_BYTES)
-    warning = above_stated(frames.nic.name, frame_bytes, 1e3 * min(allowed) / bits)
-    return replace(answer, notes=(*answer.notes, warning)) if warning else answer
+    return read_answer(text)
 
 
 def usual_link(line_gbps: float) -> model.Link:
