@@ -5,7 +5,7 @@
 PAGE_PROFILE := release
 PAGE_COMPILED := target/page/$(PAGE_PROFILE)
 PAGE := $(PAGE_COMPILED)/pcie_page_bg.wasm $(PAGE_COMPILED)/pcie_doctor_bg.wasm
-PAGE_CRATES := page bench bench-sim describe doctor evidence fabric model refusal schema sim statistics store time wire workload
+PAGE_CRATES := page bench bench-sim describe doctor evidence fabric model refusal schema sim statistics store time why wire workload
 PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml -o -path '*/data/*')) Cargo.toml $(wildcard Cargo.lock)
 
 .PHONY: wasm-target
