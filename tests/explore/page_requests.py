@@ -11,7 +11,10 @@ import pandas as pd
 from pcielab import fabric, model
 from pcielab.explore.cores import shipped_sides
 from pcielab.explore.expanders import shipped_expanders
+from pcielab.explore.messages import shipped_files
+from pcielab.explore.nics import shipped_nics
 from pcielab.library.message_profiles import load_message_profile
+from pcielab.library.packet_rates import stated_rates
 from pcielab.library.profiles import names, resolve
 from pcielab.library.suites import load_message_suite, single_test
 from pcielab.work.frames import Frames
@@ -32,16 +35,18 @@ _CHANGES: tuple[dict[str, Any], ...] = (
 
 
 def requests() -> list[Request]:
-    """300 requests: simulated transfers, messages, frames, flows, curves, plans, changes, expanders, accesses."""
+    """300 requests: simulated transfers, messages, frames and flows, curves, plans, changes, closed forms."""
     parts = (
         (_transfers(), 120),
         (_frames(), 8),
         (_messages(), 20),
         (_flows(), 20),
-        (_whys(), 2),
-        (_questions(), 110),
+        (_whys(), 3),
+        (_questions(), 97),
         (_expanders(), 10),
         (_accesses(), 10),
+        (_nics(), 6),
+        (_pios(), 6),
     )
     found = [one for kind, count in parts for one in islice(kind, count)]
     assert len(found) == 300
@@ -96,6 +101,23 @@ def _expanders() -> Iterator[tuple[str, Any]]:
         yield "expander", {"expander": described, "read_shares": [nth % 10 / 9], "loads": [0, 0.37, 0.9]}
 
 
+def _nics() -> Iterator[tuple[str, Any]]:
+    names = ("connectx-6-dx", "connectx-5+mprq", "niantic-dpdk", "intel-e810", "connectx-7", "no")
+    for nth, name in enumerate(names):
+        nic = {"name": name, "shipped": {"nic": shipped_nics()}, "changes": {"queues.pairs": nth + 1}}
+        frames = {"line_gbps": (100, 400)[nth % 2], "frame_bytes": 64 + 61 * nth}
+        measured = {"measured": 7.5 * (nth + 1)} if nth % 2 else {}
+        link = {"lanes": 8} if nth % 3 else {}
+        yield "why-nic", {"nic": nic, **frames, **measured, "link": link, "stated": stated_rates()}
+
+
+def _pios() -> Iterator[tuple[str, Any]]:
+    for nth, name in enumerate(cycle(shipped_files()["messages"])):
+        profile = {"name": name, "shipped": shipped_files(), "changes": {"core.write_combining_buffers": nth + 1}}
+        link = {"generation": nth % 7 + 1} if nth % 2 else {}
+        yield "pio", {"profile": profile, "payloads": "8:4K:x3", "batch": 4**nth, "link": link}
+
+
 def _accesses() -> Iterator[tuple[str, Any]]:
     sides = shipped_sides()
     for nth, core in enumerate(cycle(sides["core"])):
@@ -126,8 +148,8 @@ def _flows() -> Iterator[tuple[str, Any]]:
 
 
 def _whys() -> Iterator[tuple[str, Any]]:
-    for operation, name in (("bw-rd", "snb"), ("lat-rd", "hsw2620")):
-        question = {"size": 4096, "cache": "host-warm"}
+    for operation, name, measured in (("bw-rd", "snb", None), ("lat-rd", "hsw2620", None), ("bw-rd", "snb", 41.0)):
+        question = {"size": 4096, "cache": "host-warm", "measured": measured}
         system = json.loads(resolve(name).to_json())
         yield "why", {"system": system, "title": name, "question": question, "operation": operation}
 

@@ -148,7 +148,9 @@ def test_an_impossible_value_is_reported_and_can_be_reset(open_tab: OpenTab) -> 
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics", "/normal", "/expanders", "/cores"])
+@pytest.mark.parametrize(
+    "path", ["/?system=snb", "/stores", "/fabrics", "/normal", "/nics", "/messages", "/expanders", "/cores"]
+)
 def test_pages_request_only_their_server_and_fit_their_width(
     open_tab: OpenTab, served: Served, path: str, width: int, scheme: str
 ) -> None:
@@ -280,6 +282,26 @@ def test_a_page_says_what_an_expander_gives(open_tab: OpenTab) -> None:
     tab.until(lambda: tab.data("settled"), "the answer")
     assert tab.page.inner_text("#peak") == "26.77 GB/s: slots-from-memory"
     assert "--reads 100%" in tab.page.inner_text("#command")
+    assert tab.complaints == []
+
+
+def test_a_page_says_why_a_nic_moves_no_more_frames(open_tab: OpenTab) -> None:
+    tab = open_tab("/nics?nic=niantic-dpdk&line=100&frame=64&direction=rx&measured=40")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    command = "pcielab why --nic niantic-dpdk --line 100 --frame 64 --direction rx --measured 40"
+    assert tab.page.inner_text("#command") == command
+    printed = succeed(*command.split()[1:]).stdout.splitlines()
+    assert tab.page.locator("#sentences li").all_inner_texts() == printed[:3]
+    assert tab.complaints == []
+
+
+def test_a_page_says_from_which_payload_descriptors_win(open_tab: OpenTab) -> None:
+    tab = open_tab("/messages?profile=kpio-2012&sizes=64&batch=32")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    [_, crossings] = tab.page.inner_text("#command").splitlines()
+    rows = json.loads(succeed(*crossings.split()[1:], "--format", "json").stdout)
+    assert f"at every payload from {rows[0]['from_bytes']} B" in tab.page.inner_text("#sentences")
+    assert tab.page.locator("#messages tbody tr").count() == 3
     assert tab.complaints == []
 
 

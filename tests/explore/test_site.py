@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +24,7 @@ from .conftest import Tab
 from .page_requests import Request, requests
 
 BUILT = Path(__file__).parents[2] / "target" / "try"
+NONE = "\N{EN DASH}"
 ANSWER = """async (requests) => {
   const { ask, default: load } = await import("./pages/pcie_page.js");
   await load({ module_or_path: "./pages/pcie_page_bg.wasm" });
@@ -82,8 +83,8 @@ def differing(native: list[tuple[Request, str]], others: list[str]) -> list[str]
 
 def test_requests_are_of_every_kind_and_nearly_all_are_answered(native: list[tuple[Request, str]]) -> None:
     assert {request[0] for request, _ in native} == {
-        "accesses", "answer", "change", "expander", "flows", "frames", "messages",
-        "plan", "record", "take-out", "why",
+        "accesses", "answer", "change", "expander", "flows", "frames", "messages", "pio",
+        "plan", "record", "take-out", "why", "why-nic",
     }  # fmt: skip
     refused = [answer for _, answer in native if answer.startswith("refused")]
     assert 1 <= len(refused) <= 10
@@ -128,6 +129,159 @@ def test_a_page_says_why_as_the_command_does(browser: Any, site: str) -> None:
     command = succeed("why", "--test", "bw-rd", "--cache", "host-warm", "--profile", "gen5-x16")
     assert tab.page.locator("#sentences li").all_inner_texts() == command.stdout.splitlines()[:3]
     assert "(assumed)" in tab.page.inner_text("#sentences")
+    assert tab.complaints == []
+
+
+def test_a_measured_value_is_explained_as_the_command_does(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb&size=256&measured=41")
+    tab.until(lambda: tab.page.locator("#sentences li").count() == 3, "the sentences")
+    tab.page.click("#take-out summary")
+    tab.until(lambda: tab.page.locator("#taken-why").count(), "the commands")
+    words = shlex.split(tab.page.inner_text("#taken-why"))
+    assert words[-2:] == ["--measured", "41"]
+    answer = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert tab.page.locator("#sentences li").all_inner_texts() == answer["sentences"]
+    assert tab.page.locator("#ceilings .ceiling span").first.inner_text() == "measured"
+    assert "measured=41" in tab.page.inner_text("#taken-python")
+    assert tab.complaints == []
+
+
+def table_of(tab: Tab, table: str) -> list[list[str]]:
+    """The cells of a table, with all digits."""
+    cells: list[list[str]] = tab.page.locator(f"#{table} tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.title || cell.textContent))"
+    )
+    return cells
+
+
+def as_shown(cells: Iterable[Any]) -> list[str]:
+    """A row of a command as a table of a page has it."""
+    return [NONE if cell is None else str(cell) for cell in cells]
+
+
+def numbers_as(texts: Iterable[str]) -> list[str | float]:
+    """Cells as numbers where they are: JavaScript writes 60 for Python's 60.0."""
+    return [float(text) if re.fullmatch(r"[-+\d.e]+", text) else text for text in texts]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "?nic=connectx-5&feature=mprq&line=400&frame=64&direction=rx&generation=5&lanes=16",
+        "?nic=niantic-dpdk&line=40&frame=512&set=queues.pairs%3D4&measured=20&mps=128",
+        "?nic=no&line=3&frame=1500&lanes=8&generation=3&measured=1e-6",
+    ],
+)
+def test_the_page_of_nics_answers_as_its_command(browser: Any, site: str, address: str) -> None:
+    tab = opened(browser, f"{site}nics.html{address}")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    words = shlex.split(tab.page.inner_text("#command"))
+    answer = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert tab.page.inner_text("#asked") == answer["question"]
+    assert tab.page.locator("#sentences li").all_inner_texts() == answer["sentences"]
+    assert tab.page.locator("#notes p").all_inner_texts() == answer["notes"]
+    assert [numbers_as(row) for row in table_of(tab, "rows")] == [
+        numbers_as(as_shown(row.values())) for row in answer["rows"]
+    ]
+    changes = [(one["what"], float(one["before"]), float(one["after"])) for one in answer["changes"]]
+    assert [(row[0], float(row[1]), float(row[2])) for row in table_of(tab, "changes")] == changes
+    assert tab.page.locator("#bars canvas").count() == 1
+    assert tab.complaints == []
+
+
+def test_a_nic_of_the_user_is_in_the_address_and_its_wrong_keys_are_named(
+    browser: Any, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tab = opened(browser, f"{site}nics.html", 390, "dark")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    own = 'name = "mine"\ndescription = "Mine"\nprovenance = "me"\nbase = "connectx-5"\n[queues]\npairs = 3\n'
+    dropped(tab, own, "mine.toml")
+    tab.until(lambda: "mine over Gen3 x16" in tab.page.inner_text("#asked"), "the answer about it")
+    tab.page.check("#features label:has-text('mprq') input")
+    tab.until(lambda: "mine+mprq over" in tab.page.inner_text("#asked"), "the feature")
+    shown = tab.page.locator("#sentences li").all_inner_texts()
+    other = opened(browser, tab.page.url)
+    other.until(lambda: other.data("settled"), "the answer in another tab")
+    assert other.page.locator("#sentences li").all_inner_texts() == shown
+    (tmp_path / "nic.toml").write_text(own)
+    words = shlex.split(other.page.inner_text("#command"))
+    assert succeed(*words[1:]).stdout.splitlines()[:3] == shown
+    dropped(tab, own.replace("pairs", "pair"), "mine.toml")
+    tab.until(lambda: "did you mean pairs?" in tab.page.inner_text("#problem"), "the refusal")
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert tab.complaints + other.complaints == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "?profile=kpio-2012&sizes=64%2C1K&generation=3&lanes=4&batch=32",
+        "?profile=exanic-2018&sizes=8%3A4K%3Ax4&inline=128&in-flight=4&buffers=3",
+        "?profile=no&generation=7&batch=8",
+    ],
+)
+def test_the_page_of_messages_shows_the_numbers_of_its_commands(browser: Any, site: str, address: str) -> None:
+    tab = opened(browser, f"{site}messages.html{address}")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    messages, crossings = (shlex.split(line) for line in tab.page.inner_text("#command").splitlines())
+    rows = json.loads(succeed(*messages[1:], "--format", "json").stdout)
+    keys = (
+        "payload_bytes",
+        "way",
+        "buffers",
+        "downstream_bytes",
+        "upstream_bytes",
+        "latency_ns",
+        "cpu_ns",
+        "gbps",
+        "bound",
+    )
+    assert [numbers_as(row) for row in table_of(tab, "messages")] == [
+        numbers_as(as_shown(row[key] for key in keys)) for row in rows
+    ]
+    wins = json.loads(succeed(*crossings[1:], "--format", "json").stdout)
+    shown = [as_shown((row["first_bytes"], row["from_bytes"])) for row in wins]
+    assert [row[1:] for row in table_of(tab, "crossings")] == shown
+    assert tab.page.locator("#curve canvas").count() == 1
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("name", ["nics", "messages"])
+def test_a_page_is_copied_as_an_address_a_command_and_python(browser: Any, site: str, name: str) -> None:
+    tab = opened(browser, f"{site}{name}.html")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for button, text in (("share", tab.page.url), *((f"copy-{one}", None) for one in ("command", "python"))):
+        tab.page.click(f"#{button}")
+        tab.until(lambda: "copied" in tab.page.inner_text("#state"), "that it is copied")
+        wanted = text or tab.page.text_content(f"#{button.removeprefix('copy-')}")
+        assert tab.page.evaluate("navigator.clipboard.readText()") == wanted
+    exec(compile(tab.page.text_content("#python") or "", name, "exec"), {})
+    for kind in ("svg", "png", "csv"):
+        with tab.page.expect_download() as saved:
+            tab.page.click(f"#{kind}")
+        assert saved.value.path().stat().st_size > 200
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+@pytest.mark.parametrize("name", ["nics", "messages"])
+def test_a_page_of_a_question_fits_and_axe_finds_nothing_serious(
+    browser: Any, site: str, name: str, width: int, scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="needs axe: pip install axe-playwright-python")
+    tab = opened(browser, f"{site}{name}.html", width, scheme)
+    tab.until(lambda: tab.data("settled"), "the answer")
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert all(url.startswith((site, "data:", "blob:")) for url in tab.requests)
+    tab.page.evaluate(Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8"))
+    found = tab.page.evaluate("axe.run({ resultTypes: ['violations'] })")
+    assert len(found["passes"]) > 10, "axe looked"
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious] == []
     assert tab.complaints == []
 
 

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{answer, change, own, plan, point, published, rates, simulations, take_out, why};
+use crate::{answer, change, messages, nics, own, plan, point, published, rates, simulations, take_out, why};
 
 /// Names of the requests.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 19] = [
     "accesses",
     "answer",
     "change",
@@ -21,12 +21,14 @@ pub const NAMES: [&str; 17] = [
     "messages",
     "nic",
     "own",
+    "pio",
     "plan",
     "point",
     "published",
     "record",
     "take-out",
     "why",
+    "why-nic",
 ];
 
 /// Answers a request.
@@ -41,8 +43,10 @@ pub const NAMES: [&str; 17] = [
 /// * `frames`, `messages`: the record of a test with a NIC, or of messages; `flows`: the rates on a fabric,
 /// * `nic`: the rates of a NIC with its features in closed form; `engine`: those of an engine; `expander`: those
 ///   of a memory expander; `accesses`: what loads and stores of a core to a device's BAR cost,
+/// * `pio`: messages by stores and by descriptors in closed form,
 /// * `take-out`: commands and files of a question,
-/// * `why`: what binds a test of a question, how sure that is, and what to change,
+/// * `why`: what binds a test of a question, how sure that is, and what to change; `why-nic`: the same
+///   of frames through a NIC, with its queues and features,
 /// * `published`: sizes and windows of curves, and the published tests.
 ///
 /// # Errors
@@ -68,12 +72,14 @@ pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal
         "messages" => text(&simulations::messages(read(asked)?, stop)?),
         "nic" => text(&rates::nic(&read(asked)?)?),
         "own" => text(&own::own(&read(asked)?)?),
+        "pio" => text(&messages::messages(&read(asked)?)?),
         "plan" => text(&plan::plan(&read(asked)?)),
         "point" => text(&point::drawn(&point::record(read(asked)?, stop)?)),
         "published" => text(&published::published()),
         "record" => text(&point::record(read(asked)?, stop)?),
         "take-out" => text(&take_out::take_out(&read(asked)?)?),
         "why" => text(&why::why(read(asked)?, stop)?),
+        "why-nic" => text(&nics::why(&read(asked)?, stop)?),
         _ => Err(Refusal::of("request", name, format!("give one of {}", NAMES.join(", ")))),
     }
 }

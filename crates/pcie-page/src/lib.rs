@@ -7,6 +7,9 @@
 mod answer;
 mod ask;
 mod change;
+mod described;
+mod messages;
+mod nics;
 mod own;
 mod plan;
 mod point;

@@ -21,6 +21,8 @@ pub(crate) struct Question {
     pub(crate) stride: u64,
     pub(crate) outstanding: Option<u32>,
     pub(crate) seed: u64,
+    /// A measured bandwidth to explain, Gb/s.
+    pub(crate) measured: Option<f64>,
 }
 
 impl Default for Question {
@@ -37,6 +39,7 @@ impl Default for Question {
             stride: 1,
             outstanding: None,
             seed: 1,
+            measured: None,
         }
     }
 }

@@ -1,17 +1,12 @@
 //! Rates in closed form of a NIC with its features, of an engine, of a memory expander, and of loads and stores of a core: shipped ones, or from the text of a file.
 
-use pcie_describe::{
-    Kind, Layer, Shipped, Source, Table, Value as Written, read_bar, read_core, read_engine, read_expander,
-    read_nic,
-};
 use pcie_model::mmio::{Access, AccessTimes, Mmio};
-use pcie_model::{
-    Engine, EngineRates, Ethernet, ExpanderRates, Limits, Model, ModelParameters, Nic, NicThroughput,
-};
+use pcie_model::{EngineRates, Ethernet, ExpanderRates, Limits, Model, ModelParameters, NicThroughput};
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, LinkConfiguration, LinkParameters};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+
+use crate::described::Described;
 
 /// A NIC, and frames on its line.
 #[derive(Debug, Deserialize)]
@@ -56,40 +51,9 @@ pub(crate) struct AccessesAsked {
     accesses: Vec<Access>,
 }
 
-/// A description: a shipped one, or the text of a file over shipped ones.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Described {
-    /// Its name, for a NIC with its features (`connectx-5+mprq`), or the name of the file.
-    name: String,
-    /// The text of the file; absent: the shipped one of the name.
-    text: Option<String>,
-    /// Tables of the shipped files by kind and name.
-    shipped: Map<String, Value>,
-    /// Changes by dotted key.
-    #[serde(default)]
-    changes: Map<String, Value>,
-}
-
-impl Described {
-    fn source(&self, kind: Kind, name: &str) -> Result<Source, Refusal> {
-        let Some(text) = &self.text else { return Ok(Source::Named(name.to_owned())) };
-        let table = pcie_describe::read_table(text, name, |key| kind.remedy(key))?;
-        pcie_describe::without_folder(&table, name)?;
-        Ok(Source::Content(Layer { table, path: name.to_owned(), is_file: true }))
-    }
-
-    fn changes(&self) -> Table {
-        self.changes.iter().map(|(key, value)| (key.clone(), Written::of_json(value.clone()))).collect()
-    }
-}
-
 /// The rates of a NIC with frames of each size.
 pub(crate) fn nic(asked: &NicAsked) -> Result<Vec<NicThroughput>, Refusal> {
-    let (name, switches) = Nic::split(&asked.nic.name);
-    let files = &mut Shipped(&asked.nic.shipped);
-    let nic = read_nic(asked.nic.source(Kind::Nic, name)?, asked.nic.changes(), files)?;
-    let nic = nic.with_switches(&switches)?.content;
+    let nic = asked.nic.nic()?.content;
     let (accounting, limits) = (Accounting::Spec, Limits::default());
     let model = Model::try_from(ModelParameters { link: asked.link, accounting, limits })?;
     let rates = |&bytes: &u64| model.nic(&nic.for_frames(Some(bytes)), asked.ethernet, bytes);
@@ -98,33 +62,22 @@ pub(crate) fn nic(asked: &NicAsked) -> Result<Vec<NicThroughput>, Refusal> {
 
 /// The rates of an engine with commands of each size.
 pub(crate) fn engine(asked: &EngineAsked) -> Result<Vec<EngineRates>, Refusal> {
-    let described = &asked.engine;
-    let files = &mut Shipped(&described.shipped);
-    let engine: Engine =
-        read_engine(described.source(Kind::Engine, &described.name)?, described.changes(), files)?.content;
+    let engine = asked.engine.engine()?;
     let link = asked.link.unwrap_or_else(|| engine.usual_link());
     asked.sizes_bytes.iter().map(|&size_bytes| engine.rates(size_bytes, link, asked.depth)).collect()
 }
 
 /// The rates of an expander with each mix.
 pub(crate) fn expander(asked: &ExpanderAsked) -> Result<Vec<ExpanderRates>, Refusal> {
-    let described = &asked.expander;
-    let files = &mut Shipped(&described.shipped);
-    let source = described.source(Kind::Expander, &described.name)?;
-    let expander = read_expander(source, described.changes(), files)?.content;
+    let expander = asked.expander.expander()?;
     asked.read_shares.iter().map(|&share| expander.rates(share, &asked.loads)).collect()
 }
 
 /// What accesses of each kind cost.
 pub(crate) fn accesses(asked: &AccessesAsked) -> Result<Vec<AccessTimes>, Refusal> {
-    let AccessesAsked { core, bar, link, accesses } = asked;
-    let source = core.source(Kind::Core, &core.name)?;
-    let core = read_core(source, core.changes(), &mut Shipped(&core.shipped))?.content;
-    let source = bar.source(Kind::Bar, &bar.name)?;
-    let bar = read_bar(source, bar.changes(), &mut Shipped(&bar.shipped))?.content;
-    let link = LinkConfiguration::try_from(*link).map_err(|refusal| refusal.below("link"))?;
-    let mmio = Mmio::new(core, bar, link)?;
-    accesses.iter().map(|access| mmio.times(access)).collect()
+    let link = LinkConfiguration::try_from(asked.link).map_err(|refusal| refusal.below("link"))?;
+    let mmio = Mmio::new(asked.core.core()?, asked.bar.bar()?, link)?;
+    asked.accesses.iter().map(|access| mmio.times(access)).collect()
 }
 
 #[cfg(test)]

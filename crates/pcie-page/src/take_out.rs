@@ -37,6 +37,7 @@ pub(crate) struct Asked {
 pub(crate) struct TakenOut {
     run: String,
     latency: String,
+    why: String,
     model: String,
     python: String,
     profile: String,
@@ -51,6 +52,7 @@ pub(crate) fn take_out(asked: &Asked) -> Result<TakenOut, Refusal> {
     Ok(TakenOut {
         run: run(asked, question.bandwidth),
         latency: run(asked, question.latency) + " --details",
+        why: why(asked),
         model: model(&asked.link),
         python: python(asked),
         profile: profile(asked),
@@ -83,20 +85,34 @@ fn words(question: &Question) -> Vec<Word> {
 }
 
 fn run(asked: &Asked, operation: Operation) -> String {
-    let mut parts: Vec<String> =
-        vec!["pcielab".into(), "run".into(), "--profile".into(), asked.reference.clone()];
-    for (key, value) in &asked.sets {
-        parts.extend(["--set".into(), format!("{key}={}", set_text(value))]);
-    }
-    let operation = set_text(&json!(operation));
-    parts.extend(["--test".into(), operation.clone()]);
-    for given in words(&asked.question).iter().filter(|one| !one.is_default) {
-        parts.extend([format!("--{}", given.word.replace('_', "-")), set_text(&given.value)]);
-    }
+    let mut parts = command("run", asked, operation);
     if asked.question.seed != 1 {
         parts.extend(["--seed".into(), asked.question.seed.to_string()]);
     }
-    parts.extend(["-o".into(), format!("{operation}.db")]);
+    parts.extend(["-o".into(), format!("{}.db", set_text(&json!(operation)))]);
+    shell(&parts)
+}
+
+fn why(asked: &Asked) -> String {
+    let mut parts = command("why", asked, asked.question.bandwidth);
+    parts.extend(asked.question.measured.iter().flat_map(|gbps| ["--measured".into(), gbps.to_string()]));
+    shell(&parts)
+}
+
+/// The words of a command about a test on the system.
+fn command(name: &str, asked: &Asked, operation: Operation) -> Vec<String> {
+    let mut parts = vec!["pcielab".into(), name.into(), "--profile".into(), asked.reference.clone()];
+    for (key, value) in &asked.sets {
+        parts.extend(["--set".into(), format!("{key}={}", set_text(value))]);
+    }
+    parts.extend(["--test".into(), set_text(&json!(operation))]);
+    for given in words(&asked.question).iter().filter(|one| !one.is_default) {
+        parts.extend([format!("--{}", given.word.replace('_', "-")), set_text(&given.value)]);
+    }
+    parts
+}
+
+fn shell(parts: &[String]) -> String {
     parts.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(" ")
 }
 
@@ -142,11 +158,13 @@ fn python(asked: &Asked) -> String {
     let seed = asked.question.seed;
     let options =
         if seed == 1 { String::new() } else { format!(", options=pcielab.RunOptions(seed={seed})") };
-    format!(
-        "import pcielab\n\ntest = pcielab.single_test({operation}{given})\nrun = pcielab.run(test, profile={}{sets}{options})\n\
-         print(run.frame[[\"name\", \"size_bytes\", \"bandwidth_gbps\"]])\n",
-        json!(asked.reference)
-    )
+    let reference = json!(asked.reference);
+    let test = format!("import pcielab\n\ntest = pcielab.single_test({operation}{given})\n");
+    if let Some(gbps) = asked.question.measured {
+        return format!("{test}print(pcielab.why(test, profile={reference}{sets}, measured={gbps}))\n");
+    }
+    let columns = "[[\"name\", \"size_bytes\", \"bandwidth_gbps\"]]";
+    format!("{test}run = pcielab.run(test, profile={reference}{sets}{options})\nprint(run.frame{columns})\n")
 }
 
 /// The changes for a file: null, which TOML lacks, is written `none`, as in `--set`.
@@ -250,6 +268,17 @@ mod tests {
         );
         assert!(python.contains(r#"sets=["host.load=none", "iommu=off", "link.ecrc=true"]"#));
         assert!(python.contains("options=pcielab.RunOptions(seed=7)"));
+    }
+
+    #[test]
+    fn a_measured_value_is_asked_about() {
+        let mut measured = asked();
+        measured.question = Question { measured: Some(41.5), size: 256, ..Question::default() };
+        let taken = take_out(&measured).unwrap();
+        assert!(taken.why.starts_with("pcielab why --profile "));
+        assert!(taken.why.ends_with(" --test bw-rd --size 256 --window 8192 --measured 41.5"));
+        assert!(taken.python.ends_with("\"link.ecrc=true\"], measured=41.5))\n"));
+        assert!(!take_out(&asked()).unwrap().why.contains("--measured"));
     }
 
     #[test]

@@ -35,15 +35,23 @@ pub(crate) fn why(asked: Asked, stop: &Stop) -> Result<Answer, Refusal> {
     let question = TestAsked {
         title: asked.title,
         test,
-        measured: None,
-        origin: String::new(),
+        measured: asked.question.measured.filter(|_| asked.operation == asked.question.bandwidth),
+        origin: String::from("measured"),
         unmeasured: asked.unmeasured.into_iter().collect(),
         borrowed: asked.borrowed.into_iter().collect(),
         notes: Vec::new(),
     };
-    let mut go_on =
-        |_, _| if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    why_test(&system, &question, &mut go_on).map_err(|unfinished| match unfinished {
+    answered(why_test(&system, &question, &mut until(stop)))
+}
+
+/// Continues a search of changes until it is to stop.
+pub(crate) fn until(stop: &Stop) -> impl FnMut(usize, usize) -> ControlFlow<()> {
+    |_, _| if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// An answer, or why there is none.
+pub(crate) fn answered(found: Result<Answer, Unfinished>) -> Result<Answer, Refusal> {
+    found.map_err(|unfinished| match unfinished {
         Unfinished::Refused(refusal) => refusal,
         Unfinished::Stopped => Refusal::new(Unfinished::Stopped),
     })

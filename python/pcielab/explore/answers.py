@@ -15,7 +15,7 @@ from pcielab.work.effort import Progress
 
 
 def taken_out(question: Question, systems: Systems) -> dict[str, str]:
-    """Commands and files by name: `run`, `latency`, `model`, `python`, `profile`, `suite`, `sweep`.
+    """Commands and files by name: `run`, `latency`, `why`, `model`, `python`, `profile`, `suite`, `sweep`.
 
     Raises:
         InputError: The system is unknown, or the test impossible.
@@ -81,4 +81,5 @@ def why(
     """
     from pcielab.analysis.why import why as answered
 
-    return answered(question.suite(operation), profile=system, progress=progress).to_dict()
+    measured = question.measured if operation == question.bandwidth else None
+    return answered(question.suite(operation), profile=system, measured=measured, progress=progress).to_dict()

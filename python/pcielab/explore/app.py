@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from pcielab.errors import InputError, refusal
-from pcielab.explore import answers, cores, expanders, normal, target
+from pcielab.explore import answers, cores, expanders, messages, nics, normal, target
 from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
@@ -62,6 +62,8 @@ _PAGES = {
     "/stores": "stores",
     "/fabrics": "fabrics",
     "/normal": "normal",
+    "/nics": "nics",
+    "/messages": "messages",
     "/expanders": "expanders",
     "/cores": "cores",
 }
@@ -106,6 +108,8 @@ class Server:
             "normal": normal.answered,
             "expander": expanders.answered,
             "accesses": cores.answered,
+            "nic": nics.answered,
+            "messages": messages.answered,
             "drop": Dropped(self.systems, self.fabrics).take,
         }
         return [

@@ -10,7 +10,7 @@ import jinja2
 
 from pcielab import __version__
 from pcielab.charts.style import BOUND_COLOURS, configuration
-from pcielab.explore import cores, expanders, normal
+from pcielab.explore import cores, expanders, messages, nics, normal
 from pcielab.explore.answers import curve_values
 from pcielab.explore.question import ASKED, FIRST, START, Systems
 from pcielab.library.profiles import ResolvedSystem
@@ -32,6 +32,8 @@ def setting_of(systems: Systems) -> dict[str, Any]:
         "normal": normal.words(),
         "expanders": expanders.setting(),
         "cores": cores.setting(),
+        "nics": nics.setting(),
+        "messages": messages.setting(),
     }
 
 

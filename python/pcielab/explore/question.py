@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pcielab._core import MEASURED_RANGE
 from pcielab.errors import refusal
 from pcielab.library.alike import suggestion
 from pcielab.library.profiles import ResolvedSystem, resolve, resolve_alone
@@ -58,6 +59,8 @@ class Question(Part):
     """Most transfers in flight; None: the device's maximum."""
     seed: Annotated[int, Field(ge=0, le=MOST_COUNT)] = 1
     """Seed of the addresses."""
+    measured: Annotated[float, Field(ge=MEASURED_RANGE[0], le=MEASURED_RANGE[1])] | None = None
+    """A measured bandwidth to explain, Gb/s; None: the simulated one."""
 
     def words(self, **other: Any) -> dict[str, Any]:
         """The words of a test, some of them replaced."""

@@ -14,11 +14,12 @@ from pcielab.explore.page_files import described, html, page_file, page_files, s
 from pcielab.explore.question import Question, Systems
 from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import KINDS
-from pcielab.library.shipped import profile_files
+from pcielab.library.shipped import ProfileKind, profile_files
 from pcielab.report.html import vega_script
 from pcielab.strict_json import strict_json
 
-_LINKS = {"./": "explore", "expanders.html": "expanders", "cores.html": "cores", "../": "documentation"}
+_PAGES = ("nics", "messages", "expanders", "cores")
+_LINKS = {"./": "explore", **{f"{name}.html": name for name in _PAGES}, "../": "documentation"}
 _COMPILED = tuple(f"pcie_{module}{kind}" for module in ("page", "doctor") for kind in (".js", "_bg.wasm"))
 
 
@@ -31,11 +32,12 @@ def site_files(compiled: Path) -> dict[str, bytes]:
     systems = Systems()
     return {
         "index.html": html("explore", _LINKS, without_server=True).encode(),
-        "expanders.html": html("expanders", _LINKS, without_server=True).encode(),
-        "cores.html": html("cores", _LINKS, without_server=True).encode(),
+        **{f"{name}.html": html(name, _LINKS, without_server=True).encode() for name in _PAGES},
         "vega.js": vega_script().encode(),
         "data/setting.json": _json(setting_of(systems)),
-        "data/profiles.json": _json(shipped_profiles()),
+        "data/profiles.json": _json(shipped_tables(*KINDS)),
+        "data/nics.json": _json(shipped_tables("nic")),
+        "data/messages.json": _json(shipped_tables("messages")),
         **{f"data/{name}.json": _json(_described(systems, name)) for name in systems.names},
         **{f"pages/{name}": page_file(name) for name in sorted(page_files())},
         **{f"pages/{name}": (compiled / name).read_bytes() for name in _COMPILED},
@@ -48,9 +50,9 @@ def _described(systems: Systems, name: str) -> dict[str, Any]:
     return {**described(system), "system": json.loads(system.to_json())}
 
 
-def shipped_profiles() -> dict[str, dict[str, Any]]:
-    """The tables of shipped files by kind and name, for files of the user that start from them."""
-    return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in KINDS}
+def shipped_tables(*kinds: ProfileKind) -> dict[str, dict[str, Any]]:
+    """The tables of shipped files by kind and name, for questions about them and own files that name them."""
+    return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in kinds}
 
 
 def _json(content: object) -> bytes:

@@ -5,7 +5,7 @@ export const START = JSON.parse(document.getElementById("controls").dataset.star
 const isNumber = (word) => word === "seed" || ["number", "range"].includes(document.getElementById(word)?.type);
 export const PINS_MOST = 6;
 // Parameters left out of names: shown first, last, or on the axes of the pictures.
-const NOT_IN_NAMES = ["system", "sets", "size", "window", "seed"];
+const NOT_IN_NAMES = ["system", "sets", "size", "window", "seed", "measured"];
 
 const value = (text) => {
   try {

@@ -17,8 +17,9 @@ const showMachine = ({ report }) => {
   section.scrollIntoView({ block: "nearest" });
 };
 
-const take = async (file, took) => {
+const take = async (file, took, keep) => {
   try {
+    if (await keep(file)) return;
     const own = await ask("drop", { file: file.name, text: await file.text() });
     if (own.kind === "machine") showMachine(own);
     else took(own);
@@ -31,12 +32,13 @@ const take = async (file, took) => {
 // The page that shows a file.
 export const pageOf = ({ kind, name }) => `${kind === "fabric" ? "/fabrics?name" : "/?system"}=${encodeURIComponent(name)}`;
 
-// Opens files that are dropped on the page or chosen in its header; `took` gets the kind and name of each.
-export const listenForFiles = (took = (own) => location.assign(pageOf(own))) => {
+// Opens files that are dropped on the page or chosen in its header; `took` gets the kind and name of each. What `keep`
+// says of a file is whether the page itself has taken it.
+export const listenForFiles = (took = (own) => location.assign(pageOf(own)), keep = () => false) => {
   const { classList } = document.documentElement;
   const chosen = document.getElementById("file");
   chosen.addEventListener("change", async () => {
-    if (chosen.files.length) await take(chosen.files[0], took);
+    if (chosen.files.length) await take(chosen.files[0], took, keep);
     chosen.value = "";
   });
   window.addEventListener("paste", (event) => {
@@ -44,7 +46,7 @@ export const listenForFiles = (took = (own) => location.assign(pageOf(own))) => 
     const kind = MACHINE.test(text) ? "txt" : /^\s*\w+\s*=/m.test(text) ? "toml" : null;
     if (/INPUT|TEXTAREA/.test(event.target.tagName) || !kind) return;
     event.preventDefault();
-    take(new File([text], `pasted.${kind}`), took);
+    take(new File([text], `pasted.${kind}`), took, keep);
   });
   window.addEventListener("dragover", (event) => {
     if (!hasFiles(event)) return;
@@ -56,6 +58,6 @@ export const listenForFiles = (took = (own) => location.assign(pageOf(own))) => 
     classList.remove("dropping");
     if (!hasFiles(event)) return;
     event.preventDefault();
-    take(event.dataTransfer.files[0], took);
+    take(event.dataTransfer.files[0], took, keep);
   });
 };

@@ -4,8 +4,9 @@ import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { listenForFiles, pageOf } from "./dropped.js";
 import { ask, bytes, dark, download, element, onResize, Problem, rounded, setting, shared, showProblem, stayConnected, stream } from "./session.js";
+import { copy, quoted } from "./taking.js";
 
-const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", model: "The link alone, in closed form", python: "The same in Python",
+const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", why: "What binds this bandwidth, and what to change", model: "The link alone, in closed form", python: "The same in Python",
   sweep: "The points over sizes: save as explored.toml, then run pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
 const byId = (id) => document.getElementById(id);
 const NOW = "now";
@@ -35,7 +36,7 @@ class Workbench {
     listenForFiles((own) => location.assign(own.kind === "fabric" ? pageOf(own) : toAddress({ ...this.state, question: { ...this.state.question, system: own.name, sets: {} } })));
     await this.offerOverlays();
     byId("pin").addEventListener("click", () => this.pin());
-    byId("share").addEventListener("click", () => this.copy(toLink(this.state), shared(this.state.question.system)));
+    byId("share").addEventListener("click", () => copy(toLink(this.state), shared(this.state.question.system)));
     for (const name of ["run", "python"]) byId(`copy-${name}`).addEventListener("click", () => this.copyOf(name));
     byId("overlay").addEventListener("change", (event) => this.enter({ ...this.state, overlay: event.target.value }));
     byId("csv").addEventListener("click", () => download("explored.csv", this.csv(), "text/csv"));
@@ -279,21 +280,29 @@ class Workbench {
     this.explained = size;
     this.explanation = {};
     const run = this.runs.get(NOW), row = run.answer?.sizes.find((one) => one.size === size);
-    const most = row ? Math.max(...row.ceilings.map((one) => one.gbps)) : 1;
-    byId("ceilings").replaceChildren(...(row?.ceilings ?? []).map((one) => {
+    const measured = this.measuredAt(size);
+    const bars = (row?.ceilings ?? []).map((one) => ({ ...one, text: one.slack > 0 ? `, ${(100 * one.slack).toFixed(0)} % more` : ", binding" }));
+    if (measured !== null) bars.unshift({ bound: "measured", gbps: measured, text: "" });
+    const most = Math.max(1e-9, ...bars.map((one) => one.gbps));
+    byId("ceilings").replaceChildren(...bars.map((one) => {
       const bar = element("div", { className: "bar" });
       bar.style.width = `${(100 * one.gbps) / most}%`;
       bar.style.background = this.setting.bounds[one.bound] ?? "currentColor";
-      const slack = one.slack > 0 ? `, ${(100 * one.slack).toFixed(0)} % more` : ", binding";
-      return element("div", { className: "ceiling" }, element("span", { textContent: one.bound }), element("div", {}, bar, element("small", { textContent: `${one.gbps.toFixed(2)} Gb/s${slack}` })));
+      return element("div", { className: "ceiling" }, element("span", { textContent: one.bound }), element("div", {}, bar, element("small", { textContent: `${one.gbps.toFixed(2)} Gb/s${one.text}` })));
     }));
     document.querySelector("#why h2").textContent = `Binding bound at ${bytes(size)} B · MODELLED`;
     byId("sentences").replaceChildren();
   }
 
+  // The measured value, which is of the question's own size.
+  measuredAt(size) {
+    const { question } = this.runs.get(NOW);
+    return size === question.size ? question.measured : null;
+  }
+
   async explain(size) {
     this.bounds(size);
-    const asked = this.explanation, question = { ...this.runs.get(NOW).question, size };
+    const asked = this.explanation, question = { ...this.runs.get(NOW).question, size, measured: this.measuredAt(size) };
     byId("sentences").replaceChildren(element("li", { className: "faint", textContent: "trying one change at a time …" }));
     try {
       const found = await ask("why", { question, operation: question.bandwidth });
@@ -350,19 +359,11 @@ class Workbench {
     byId("pins").replaceChildren(...made);
   }
 
-  // Copies a text, or shows it where the browser does not allow that.
-  async copy(text, said) {
-    try {
-      await navigator.clipboard.writeText(text);
-      byId("state").textContent = said;
-    } catch {
-      byId("state").textContent = text;
-    }
-  }
-
   async copyOf(name) {
     try {
-      await this.copy((await ask("take-out", this.state.question))[name], "copied");
+      // A measured value is explained; Python says so by itself.
+      const wanted = name === "run" && this.state.question.measured !== null ? "why" : name;
+      await copy((await ask("take-out", this.state.question))[wanted], "copied");
     } catch (problem) {
       showProblem(problem);
     }
@@ -394,7 +395,6 @@ class Workbench {
 
   csv() {
     const lines = ["run,origin,over,bytes,bandwidth_gbps,binds"];
-    const quoted = (text) => `"${String(text).replace(/^([=+\-@])/, "'$1").replaceAll('"', '""')}"`;
     for (const run of this.runs.values()) {
       for (const [panel, rows, word] of [["size", run.answer?.sizes, "size"], ["window", run.answer?.windows, "window"]]) {
         for (const row of rows ?? []) lines.push([quoted(run.name), "modelled", panel, row[word], row.gbps, row.binds].join(","));

@@ -85,15 +85,22 @@ const described = async (name) => {
   return systems.get(name);
 };
 
+// Tables of shipped files by kind and name, fetched for the first question about them.
+const fetchedTables = new Map();
+const tables = (name) => {
+  if (!fetchedTables.has(name)) fetchedTables.set(name, json(`data/${name}.json`));
+  return fetchedTables.get(name);
+};
+
 // Files of the user's own, by the name of their system. They stay in this tab, or in an address that carries them.
 const owns = new Map();
-let refused = null, profiles;
+let refused = null;
 
 const valueOf = (system, key) => key.split(".").reduce((table, step) => table?.[step], system);
 
 // The system in a file: its values, with the controls of the system that it starts from.
 const takeOwn = async ({ file, text }) => {
-  const answer = await curves.ask("own", { file, text, shipped: await (profiles ??= json("data/profiles.json")) });
+  const answer = await curves.ask("own", { file, text, shipped: await tables("profiles") });
   const { systems: names, opening } = await shippedSetting();
   if (names.includes(answer.name)) throw new Problem(`${file}: name is ${answer.name}: a shipped system has this name: give another`);
   const { keys } = await json(`data/${answer.base ?? opening.system}.json`);
@@ -173,6 +180,15 @@ const ASKS = {
     const { cores } = await shippedSetting();
     const shipped = (kind, name) => ({ name, shipped: { [kind]: cores[kind] } });
     return curves.ask("accesses", { ...question, core: shipped("core", core), bar: shipped("bar", bar) });
+  },
+  nic: async ({ nic, ...question }) => {
+    const { nics } = await shippedSetting();
+    return curves.ask("why-nic", { ...question, nic: { ...nic, shipped: await tables("nics") }, stated: nics.stated });
+  },
+  // The times of messages are of a system.
+  messages: async ({ profile, ...question }) => {
+    const shipped = { ...(await tables("messages")), ...(await tables("profiles")) };
+    return curves.ask("pio", { ...question, profile: { ...profile, shipped } });
   },
   stores: async () => [],
   // Everything but a system of the user's own shows a machine.
