@@ -86,6 +86,10 @@ flits: rust-compiled ## Pack 10,000 random sequences of TLPs into flits each way
 	PCIELAB_FLITS=10000 $(BIN)/python -m pytest tests/test_flits.py
 	PCIELAB_LINKS=500 cargo test --workspace --quiet --test simulated -- flits replays
 
+.PHONY: page-states
+page-states: page ## Open COUNT=50 random states of each page that asks a question and compare them with their commands (10 minutes)
+	PCIELAB_STATES=$(or $(COUNT),50) $(BIN)/python -m pytest tests/explore/test_page_states.py
+
 .PHONY: claims
 claims: build ## Ask COUNT=1000 random questions and compute every claim in the answers' words again (5 minutes)
 	PCIELAB_CLAIMS=$(or $(COUNT),1000) $(BIN)/python -m pytest tests/test_worded_claims.py -k every_claim

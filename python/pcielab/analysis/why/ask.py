@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from pcielab import _core
 from pcielab.analysis.why.answer import Why
-from pcielab.analysis.why.numbers import check_measured
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import refusal
@@ -72,7 +72,8 @@ def why(
     Raises:
         InputError: A value is impossible, or does not fit the question.
     """
-    check_measured(measured)
+    if measured is not None:
+        _core.check_measured(measured)
     given = {
         "other": other,
         "profile": profile,
