@@ -188,6 +188,8 @@ class Workbench {
     const stop = new AbortController();
     run.stop = stop;
     let first = true, drawn = performance.now();
+    // A measured value is the question: it is explained before the points are simulated.
+    if (key === NOW && run.question.measured !== null) this.explain(run.question.size);
     try {
       for await (const point of stream("points", { page: `${this.page}-${key}`, question: run.question }, stop.signal)) {
         if (run.stop !== stop) return;
@@ -217,7 +219,7 @@ class Workbench {
     byId("state").textContent = "";
     this.numbers();
     document.documentElement.dataset.settled = toAddress(this.state);
-    this.explain(this.explained ?? this.state.question.size);
+    if (this.state.question.measured === null) this.explain(this.explained ?? this.state.question.size);
   }
 
   async draw() {

@@ -8,7 +8,7 @@ const byId = (id) => document.getElementById(id);
 const columns = (heads, names) => Object.entries(heads).map(([key, head]) => ({ key, head, kind: names.includes(key) ? "name" : "value" }));
 const HEADS = { payload_bytes: "payload (B)", way: "way", buffers: "buffers", downstream_bytes: "bytes down", upstream_bytes: "bytes up", latency_ns: "latency (ns)", cpu_ns: "core (ns)", gbps: "Gb/s", bound: "bound" };
 const ROWS = columns(HEADS, ["payload_bytes", "way", "buffers", "bound"]);
-const CROSSINGS = columns({ by: "by", first_bytes: "first wins at (B)", from_bytes: "always wins from (B)" }, ["by", "first_bytes", "from_bytes"]);
+const CROSSINGS = columns({ by: "by", first_bytes: "first (B)", from_bytes: "always from (B)" }, ["by", "first_bytes", "from_bytes"]);
 const BY = { latency: "latency", bandwidth: "bandwidth", cpu: "the core's time" };
 const WAYS = { uncached: "uncached", write_combined: "write-combined", descriptors: "descriptors" };
 const CURVE = "8:64K:x2", LATER_MS = 250, ERRORS = 1, NARROW = 500;
