@@ -1,5 +1,7 @@
 //! The tree for people and programs: every link with its capacity and the demand below it.
 
+use std::collections::HashMap;
+
 use pcie_evidence::{Function, Kind, Tree};
 use pcie_model::Bound;
 use serde::{Deserialize, Serialize};
@@ -73,17 +75,21 @@ impl Branch {
 #[must_use]
 pub fn branches(tree: &Tree) -> Vec<Branch> {
     let machine = Machine::of(tree);
+    // Not `Tree::children`: it leaves out virtual functions on a later bus than that below their port.
+    let mut below: HashMap<&str, Vec<&Function>> = HashMap::new();
+    for function in tree.functions() {
+        if let Some(parent) = tree.parent(function) {
+            below.entry(&parent.slot).or_default().push(function);
+        }
+    }
     // The last is the next to be written.
     let mut open: Vec<(&Function, usize)> =
         tree.functions().iter().filter(|one| tree.parent(one).is_none()).map(|one| (one, 0)).rev().collect();
     let mut found = Vec::new();
     while let Some((function, depth)) = open.pop() {
         found.push(branch(&machine, function, depth));
-        let is_below =
-            |child: &&Function| tree.parent(child).is_some_and(|parent| parent.slot == function.slot);
-        open.extend(
-            tree.children(function).into_iter().filter(is_below).map(|child| (child, depth + 1)).rev(),
-        );
+        let children = below.get(function.slot.as_str()).into_iter().flatten();
+        open.extend(children.map(|child| (*child, depth + 1)).rev());
     }
     found
 }
@@ -134,4 +140,27 @@ fn below_gbps(machine: &Machine<'_>, link: &Link<'_>) -> f64 {
         }
     }
     total_gbps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_virtual_function_on_a_later_bus_is_below_its_port() {
+        let function =
+            |slot: &str, kind| Function { slot: slot.into(), kind: Some(kind), ..Function::default() };
+        let port = Function {
+            secondary_bus: Some(1),
+            subordinate_bus: Some(2),
+            ..function("0000:00:01.0", Kind::RootPort)
+        };
+        let virtual_function =
+            Function { is_virtual_function: true, ..function("0000:02:00.0", Kind::Endpoint) };
+        let physical_function = function("0000:01:00.0", Kind::Endpoint);
+        let tree = Tree::new("test", vec![port, physical_function, virtual_function]);
+        let found: Vec<_> = branches(&tree).into_iter().map(|branch| (branch.slot, branch.depth)).collect();
+        let expected = [("0000:00:01.0", 0), ("0000:01:00.0", 1), ("0000:02:00.0", 1)];
+        assert_eq!(found, expected.map(|(slot, depth)| (slot.to_owned(), depth)));
+    }
 }
