@@ -188,22 +188,26 @@ pub(crate) fn unknown_key(remedy: String) -> Refusal {
 ///
 /// `of` precedes it in messages; keys of the tables `except` are unknown.
 pub(crate) fn refuse_unknown(key: &str, of: &str, shape: &Shape, except: &[&str]) -> Result<(), Refusal> {
-    let refused = |remedy: String| Err(unknown_key(remedy).about(format!("{of}{}", named(key))));
+    match remedy_of_unknown(key, shape, except) {
+        Some(remedy) => Err(unknown_key(remedy).about(format!("{of}{}", named(key)))),
+        None => Ok(()),
+    }
+}
+
+/// What to give instead of an unknown key; `None` if it is known. Keys of the tables `except` are unknown.
+pub(crate) fn remedy_of_unknown(key: &str, shape: &Shape, except: &[&str]) -> Option<String> {
     if key.chars().count() > LETTERS_MOST {
-        return refused(format!("keys have fewer than {LETTERS_MOST} letters"));
+        return Some(format!("keys have fewer than {LETTERS_MOST} letters"));
     }
     let wanted = key.split('.').filter(|step| !is_index(step)).collect::<Vec<_>>().join(".");
     let is_known = |key: &str| !except.contains(&key.split('.').next().unwrap_or_default());
     let is_too_long = |step: &str| !is_index(step) && step.bytes().all(|letter| letter.is_ascii_digit());
     if is_known(key) && !key.split('.').any(is_too_long) && shape.at(key).is_some() {
-        return Ok(());
+        return None;
     }
     let all = shape.keys();
     let known: Vec<&str> = all.iter().map(String::as_str).filter(|key| is_known(key)).collect();
-    if known.contains(&wanted.as_str()) {
-        return Ok(());
-    }
-    refused(remedy(&wanted, &known))
+    if known.contains(&wanted.as_str()) { None } else { Some(remedy(&wanted, &known)) }
 }
 
 /// Where an unknown key may belong: under the same name elsewhere, beside its siblings, or anywhere.

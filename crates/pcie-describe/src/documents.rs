@@ -7,6 +7,7 @@ use pcie_model::mmio::{Bar, CoreProfile};
 use pcie_model::pio::MessageProfile;
 use pcie_model::{Engine, Expander, Nic};
 use pcie_refusal::Refusal;
+use pcie_refusal::shown::named;
 use pcie_schema::{Fitting, Shape};
 use pcie_sim::profile::{Card, Host, Link, Placement, Ruled, System};
 use schemars::SchemaGenerator;
@@ -14,7 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
-use crate::blame::{Giver, giver_in, refused};
+use crate::blame::{Giver, giver_in, refused, shown};
+use crate::changes::remedy_of_unknown;
 use crate::files::{Files, KINDS, Kind, Layer, Stack, with_bases};
 use crate::merged::values_of;
 use crate::provenance::Provenance;
@@ -32,6 +34,9 @@ pub struct File {
     /// Its path.
     pub path: String,
 }
+
+/// Keys that only files have: a change of one would have no effect, and a note on one no meaning.
+pub(crate) const FILE_ONLY: [&str; 4] = ["aliases", "base", "provenance", "title"];
 
 /// Keys of the head of a file, which are no values.
 const HEAD: [&str; 3] = ["title", "provenance", "base"];
@@ -221,6 +226,7 @@ pub(crate) fn checked(kind: Kind, whole: Layer, stack: &Stack) -> Result<File, R
     let shape = shape_of(kind);
     let table = shape.with_sizes(Value::Table(whole.table).into_json());
     refused(&shape.problems(&table), |key| Giver::file(giver_in(stack, key)))?;
+    refuse_unknown_notes(kind, &table, stack)?;
     let about = |refusal: Refusal| refusal.about(&whole.path);
     let provenance = read(table["provenance"].clone()).map_err(about)?;
     let values = match kind {
@@ -241,6 +247,28 @@ pub(crate) fn checked(kind: Kind, whole: Layer, stack: &Stack) -> Result<File, R
         }
     };
     Ok(File { table, values, provenance, path: whole.path })
+}
+
+/// Refuses notes of `[provenance.keys]` on keys that files of this kind do not have, blamed on the file with the note.
+pub(crate) fn refuse_unknown_notes(kind: Kind, table: &Json, stack: &Stack) -> Result<(), Refusal> {
+    let shape = if kind == Kind::System { System::shape() } else { shape_of(kind) };
+    for (key, note) in table["provenance"]["keys"].as_object().into_iter().flatten() {
+        let Some(remedy) = remedy_of_unknown(key, shape, &FILE_ONLY) else { continue };
+        let has_note = |layer: &&Layer| {
+            let sources = layer.table.get("provenance").and_then(Value::as_table);
+            let notes = sources.and_then(|sources| sources.get("keys")?.as_table());
+            notes.is_some_and(|notes| notes.contains_key(key))
+        };
+        let path = stack.iter().find(has_note).map_or("", |layer| layer.path.as_str());
+        let key = format!("provenance.keys.{}", named(key));
+        return Err(Refusal::worded(format!("unknown key {key}: {remedy}"))
+            .kind(pcie_refusal::Kind::UnknownKey)
+            .key(key)
+            .value(Some(shown(note)))
+            .remedy(remedy)
+            .about(path));
+    }
+    Ok(())
 }
 
 fn without(table: &Json, keys: &[&str]) -> Json {

@@ -11,14 +11,11 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::blame::{Giver, changed_by, giver_in, refused};
 use crate::changes::{SET, refuse_unknown, replaced, sentence};
-use crate::documents::{read, shape_of};
+use crate::documents::{FILE_ONLY, read, refuse_unknown_notes, shape_of};
 use crate::files::{Files, Kind, Layer, Stack, layers};
 use crate::merged::Source;
 use crate::system::{read_system, recorded_as};
 use crate::value::{Table, Value};
-
-/// Keys that only files have: a change of one would have no effect.
-const FILE_ONLY: [&str; 4] = ["aliases", "base", "provenance", "title"];
 
 /// Least bytes of a read whose rate tells how long more descriptors take.
 const LEAST_READ_BYTES: u64 = 64;
@@ -131,6 +128,7 @@ impl Layers {
         let shape = shape_of(T::KIND);
         let table = shape.with_sizes(Value::Table(table).into_json());
         refused(&shape.problems(&table), |key| self.giver(key))?;
+        refuse_unknown_notes(T::KIND, &table, &self.stack)?;
         Ok(table)
     }
 
@@ -588,5 +586,25 @@ mod tests {
             &mut Kept(&[("kpio", KPIO)]),
         );
         assert_eq!(refused.unwrap_err().to_string(), "--set: no system is named x");
+    }
+
+    #[test]
+    fn a_note_on_an_unknown_key_is_refused() {
+        let noted = |text: &str| GPU.replace("[provenance.keys]", &format!("[provenance.keys]\n{text}"));
+        let read = |text: &str| {
+            let text = noted(text);
+            read_engine(Source::Named("gpu".into()), Table::new(), &mut Kept(&[("gpu", &text)]))
+        };
+        let refusal = read("\"queue.dpeth\" = \"a guess\"").unwrap_err();
+        let text = refusal.to_string();
+        assert!(
+            text.starts_with("gpu.toml: unknown key provenance.keys.queue.dpeth: did you mean"),
+            "{text}"
+        );
+        assert_eq!(
+            (refusal.key.as_deref(), refusal.value.as_deref()),
+            (Some("provenance.keys.queue.dpeth"), Some("'a guess'"))
+        );
+        assert!(read("queue = \"a book\"").is_ok());
     }
 }
