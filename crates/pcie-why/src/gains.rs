@@ -46,6 +46,12 @@ impl Effect {
         Self { what: what.into(), before, after, unit, of, who, keys: IndexMap::new() }
     }
 
+    /// Multiplies both values.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.before *= factor;
+        self.after *= factor;
+    }
+
     /// The improvement: of a rate its growth, of a latency its fall.
     #[must_use]
     pub fn gain_percent(&self) -> f64 {

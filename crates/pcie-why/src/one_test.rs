@@ -95,14 +95,19 @@ pub fn why_test(
         Refusal::new(about).kind(Kind::Unsupported).remedy("choose another test or --profile")
     })?;
     let unit = if test.operation.is_latency() { NS } else { GBPS };
-    let gains = Gain::of_search(&found, unit);
+    let (mut simulated, mut gains) = (found.values[0], Gain::of_search(&found, unit));
+    // The value of a simulated run stands, and changes gain in proportion: this simulation only differs in length.
+    if let Some(stored) = asked.measured.filter(|_| asked.origin == SIMULATED) {
+        gains.iter_mut().for_each(|gain| gain.change.scale(stored / simulated));
+        simulated = stored;
+    }
     let bounds = bounds(system.clone(), test);
     let tags_charged = bounds.as_ref().is_none_or(|found| found.round_trip_ns.is_some());
     let ceilings = bounds.into_iter().flat_map(|found| found.answer.ceilings);
     let case = Case {
         asked,
         bounds: ceilings.map(|ceiling| (ceiling.bound.to_string(), ceiling.gbps)).collect(),
-        simulated: found.values[0],
+        simulated,
         causes: causes(system, asked, &mut engine, progress)?,
         reasons: not_refuted(reasons(Ground::System(system), &Parameters::of(test), tags_charged), &gains),
         origin: if asked.measured.is_none() { SIMULATED } else { &asked.origin },

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::bound_keys::keys_of_bounds;
+use pcie_schema::Fitting as _;
+use pcie_workload::Operation;
 
 const CAUSES: [&str; 6] = [
     "IO-TLB: 16384 pages of 4 KiB over 64 entries",
@@ -128,4 +130,15 @@ fn a_value_far_below_that_fits_no_defect_is_a_pace() {
     assert!(
         answer.sentences[2].contains("fits one transfer every 73.1 ns (13.7 in flight over a microsecond)")
     );
+}
+
+#[test]
+fn changes_of_a_simulated_run_start_from_its_value() {
+    let text = include_str!("../../../pcie-sim/tests/fixtures/gen5-x16.json");
+    let system = System::read(serde_json::from_str(text).unwrap()).unwrap();
+    let test = Test::random_dma(Operation::LatRd, 64, 8192, 1024);
+    let asked = TestAsked { test, ..asked(Some(500.0), SIMULATED, &[]) };
+    let answer = why_test(&system, &asked, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    assert!(!answer.changes.is_empty());
+    assert!(answer.changes.iter().all(|effect| (effect.before - 500.0).abs() < 1e-9));
 }
