@@ -193,7 +193,7 @@ impl Sending<'_> {
         let Self { machine, key, test, .. } = *self;
         let frame_bytes = test.size_bytes + u64::from(self.profile.header_bytes);
         let cores = (test.cores, sharing(test));
-        DescriptorsRun::new(machine, key, cores, test.messages, frame_bytes)
+        DescriptorsRun::new(machine, key, cores, (test.messages, pace(test.pace)), frame_bytes)
     }
 
     fn by_descriptors(&self) -> Result<MessageResult, DeviceError> {

@@ -5,7 +5,7 @@
 //! queue, or all share one and its lock. The limit of messages in flight bounds the concurrent groups of a
 //! queue.
 
-use super::{HOST_BYTES, MessageMachine, Sharing, run_events_unless};
+use super::{HOST_BYTES, MessageMachine, Pace, Sharing, run_events_unless};
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
 use crate::record::{REGISTERS, Record};
@@ -147,23 +147,28 @@ const PAYLOAD_OFFSET: u64 = HOST_BYTES / 2;
 
 impl<'a> DescriptorsRun<'a> {
     /// `count` messages from each core with frames of `frame_bytes`, headers included, written by the CPU.
+    ///
+    /// Alone, each message has a doorbell of its own, and the core's next one waits until it has arrived.
     #[must_use]
     pub fn new(
         machine: &'a MessageMachine,
         key: TestKey,
         (cores, sharing): (u32, Sharing),
-        count: u32,
+        (count, pace): (u32, Pace),
         frame_bytes: u64,
     ) -> Self {
         let mut run = Self::idle(machine, key, (cores, sharing));
-        let batch = run.path.messages_per_doorbell as usize;
+        let batch = match pace {
+            Pace::Alone => run.alone(cores),
+            Pace::Stream => run.path.messages_per_doorbell,
+        };
         let frames = vec![frame_bytes; count as usize];
         for core in 0..cores {
-            for batch in frames.chunks(batch) {
+            for batch in frames.chunks(batch as usize) {
                 run.add_group(core, batch);
             }
         }
-        let groups = count.div_ceil(run.path.messages_per_doorbell);
+        let groups = count.div_ceil(batch);
         run.to_ring = match sharing {
             Sharing::OwnQueues => {
                 (0..cores).map(|core| (core * groups..(core + 1) * groups).collect()).collect()
@@ -179,6 +184,17 @@ impl<'a> DescriptorsRun<'a> {
             }
         }
         run
+    }
+
+    /// Leaves each core room for one message in flight; returns the messages of a doorbell.
+    fn alone(&mut self, cores: u32) -> u32 {
+        let most = match self.sharing {
+            Sharing::OwnQueues => 1,
+            Sharing::OneQueue => cores,
+        };
+        self.room.iter_mut().for_each(|room| *room = most.min(*room));
+        self.outcome.bare_descriptors = read_time(self.machine, self.path.descriptor_bytes.into());
+        1
     }
 
     /// Cores without messages so far.

@@ -78,7 +78,7 @@ fn answers_to_a_message_match_the_trace() {
 
 #[test]
 fn steps_of_descriptors_match_the_trace() {
-    let outcome = DescriptorsRun::new(&kpio(), KEY, ONE, 3, 100).run();
+    let outcome = DescriptorsRun::new(&kpio(), KEY, ONE, (3, Pace::Stream), 100).run();
     for message in &outcome.messages {
         let since = |time: Picoseconds| (time - message.doorbell).as_ns();
         close(since(message.descriptor), 832.0, 0.5);
@@ -106,7 +106,7 @@ fn simulation_agrees_with_the_model_without_contention() {
             let gbps = bytes as f64 * 8.0 / each_ns;
             close(gbps / sending.bandwidth.gbps, 1.0, 0.02);
         }
-        let found = DescriptorsRun::new(&machine, KEY, ONE, 4, bytes + 36).run();
+        let found = DescriptorsRun::new(&machine, KEY, ONE, (4, Pace::Stream), bytes + 36).run();
         let latency_ns = found.latency(&found.messages[0]).as_ns();
         close(latency_ns / answer.descriptors.latency_ns, 1.0, 0.03);
     }
@@ -126,7 +126,7 @@ fn messages_in_descriptors_agree_with_the_model() {
         let machine = machine_with(change);
         let answer =
             Model::of_measured_link(&profile()).unwrap().messages(&machine.profile, bytes, 0).unwrap();
-        let found = DescriptorsRun::new(&machine, KEY, ONE, 8, bytes + 36).run();
+        let found = DescriptorsRun::new(&machine, KEY, ONE, (8, Pace::Stream), bytes + 36).run();
         let message = &found.messages[0];
         assert!(message.is_inline() && message.received > message.descriptor);
         close(found.latency(message).as_ns() / answer.descriptors.latency_ns, 1.0, 0.03);
@@ -147,7 +147,7 @@ fn descriptors_in_flight_are_bounded_by_the_link() {
             profile.descriptors.messages_in_flight = in_flight;
             profile.descriptors.messages_per_doorbell = batch;
         });
-        let outcome = DescriptorsRun::new(&machine, KEY, ONE, 400, 100).run();
+        let outcome = DescriptorsRun::new(&machine, KEY, ONE, (400, Pace::Stream), 100).run();
         400.0 * 64.0 * 8.0 / outcome.elapsed.as_ns()
     };
     assert!(gbps(2, 1) > 1.9 * gbps(1, 1));
@@ -237,7 +237,8 @@ fn the_gap_between_buffers_is_per_core() {
 
 #[test]
 fn cores_have_descriptor_queues_of_their_own_or_share_one() {
-    let run = |cores, sharing| DescriptorsRun::new(&kpio(), KEY, (cores, sharing), 50, 100).run();
+    let run =
+        |cores, sharing| DescriptorsRun::new(&kpio(), KEY, (cores, sharing), (50, Pace::Stream), 100).run();
     let per_message = |outcome: &DescriptorsOutcome| outcome.elapsed.as_ns() / outcome.messages.len() as f64;
     let [one, two, four] = [1, 2, 4].map(|cores| run(cores, Sharing::OwnQueues));
     close(per_message(&one) / per_message(&two), 2.0, 0.1);
@@ -247,6 +248,21 @@ fn cores_have_descriptor_queues_of_their_own_or_share_one() {
     // One message in flight in one queue, whose lock moves between cores.
     let shared = run(4, Sharing::OneQueue);
     close(per_message(&shared) - per_message(&one), 100.0, 2.0);
+}
+
+#[test]
+fn a_message_alone_waits_until_the_previous_one_of_its_core_has_arrived() {
+    let machine = machine_with(|profile| {
+        profile.descriptors.messages_in_flight = 32;
+        profile.descriptors.messages_per_doorbell = 4;
+    });
+    let run = |pace| DescriptorsRun::new(&machine, KEY, (2, Sharing::OwnQueues), (8, pace), 100).run();
+    let (alone, stream) = (run(Pace::Alone), run(Pace::Stream));
+    for of_core in alone.messages.chunks(8) {
+        assert!(of_core.windows(2).all(|pair| pair[1].doorbell >= pair[0].received));
+    }
+    assert!(alone.elapsed.as_ns() > 2.0 * stream.elapsed.as_ns());
+    assert!(alone.control_bytes > stream.control_bytes, "each has a doorbell of its own");
 }
 
 #[test]

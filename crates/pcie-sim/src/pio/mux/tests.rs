@@ -40,7 +40,7 @@ fn a_single_connection_is_as_fast_as_its_path() {
     for bytes in [20, 64, 1500] {
         let mixed = sent(&kpio(), 40, &[connection(&[bytes], 0, Pace::Stream)]);
         let one = (1, Sharing::OwnQueues);
-        let alone = DescriptorsRun::new(&kpio(), KEY, one, 40, bytes + 36).run();
+        let alone = DescriptorsRun::new(&kpio(), KEY, one, (40, Pace::Stream), bytes + 36).run();
         assert_eq!(mixed.connections[0][39].received, alone.messages[39].received);
     }
 }
