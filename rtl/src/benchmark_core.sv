@@ -248,8 +248,9 @@ module benchmark_core #(
         .fault(completion_fault), .fault_kind(completion_kind), .timed_out, .quiet(tracker_quiet), .retired_count
     );
     data_checker #(.DATA_WIDTH(DATA_WIDTH)) data_check (
-        .clk, .data_key(settings.data_key), .valid(expected_data && settings.operation.check_data && !commands_active),
-        .offset(expected_offset), .bytes(expected_bytes), .data(beat_data), .mismatch
+        .clk, .rst(engine_rst), .data_key(settings.data_key),
+        .valid(expected_data && settings.operation.check_data && !commands_active), .offset(expected_offset),
+        .bytes(expected_bytes), .data(beat_data), .mismatch
     );
     fault_counters faults (
         .clk, .rst(engine_rst), .completion_fault, .completion_kind, .timed_out, .mismatch, .fault, .kind(fault_kind),
@@ -340,9 +341,10 @@ module benchmark_core #(
     // ---- time, by the one clock of all time stamps
     // Completions count RESULT_CLOCKS after their last beat. Requests count as much later, so that times are exact.
     logic [31:0] latency;
-    logic is_latency, starts, request_starts, starts_late, request_starts_late, write_done_late;
+    logic is_latency, test_runs, starts, request_starts, starts_late, request_starts_late, write_done_late;
     logic [LENGTH_WIDTH-1:0] written_bytes, written_bytes_late;
     assign is_latency = operation == LAT_RD || operation == LAT_WRRD;
+    assign test_runs = status.status.state != IDLE;
     // A pair counts from its write on.
     assign starts = dma_taken && dma_starts_transfer && (operation != LAT_WRRD || write_taken);
     assign request_starts = dma_taken && ways[DMA].sop;
@@ -355,14 +357,16 @@ module benchmark_core #(
 
     latency_recorder #(.RECORDS(RECORDS)) recorder (
         .clk, .rst(engine_rst), .clear(prepare_test), .ready(recorder_ready), .bin_shift(settings.bin_shift),
-        .sample_valid(read_done && is_latency && status.status.state != IDLE), .sample(latency), .record_address, .record,
+        .sample_valid(read_done && is_latency && test_runs), .sample(latency), .record_address, .record,
         .bin_address, .bin_count, .samples(status.samples), .minimum(status.latency_min), .maximum(status.latency_max),
         .sum(status.latency_sum)
     );
+    // A request that left right before a reset counts no more.
     bandwidth_counters counters (
         .clk, .rst(engine_rst), .clear(prepare_test), .latch(settings.control.latch || test_ended),
-        .request_starts(request_starts_late), .read_done, .write_done(write_done_late && operation != LAT_WRRD),
-        .read_bytes(received_bytes), .written_bytes(written_bytes_late),
+        .request_starts(request_starts_late && test_runs), .read_done,
+        .write_done(write_done_late && test_runs && operation != LAT_WRRD), .read_bytes(received_bytes),
+        .written_bytes(test_runs ? written_bytes_late : '0),
         .transactions(status.transactions), .elapsed, .bytes_read(status.bytes_read), .bytes_written(status.bytes_written)
     );
 endmodule

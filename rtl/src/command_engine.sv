@@ -167,11 +167,11 @@ module command_engine #(
     end else begin : in_block_ram
         assign {memory_ready, writer_valid, memory_takes} = 3'b111;
         delay #(.WIDTH(1), .CLOCKS(2)) beside_memory (
-            .clk, .in(load.valid && load.ready && !rst), .out(load.response_valid)
+            .clk, .in(load.valid && load.ready && !power_rst), .out(load.response_valid)
         );
         device_memory #(.DATA_WIDTH(DATA_WIDTH), .BYTES(MEMORY_BYTES)) memory (
-            .clk, .rst, .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store, .store_bad,
-            .read_address(memory_address), .read_data(memory_data)
+            .clk, .rst(power_rst), .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store,
+            .store_bad, .read_address(memory_address), .read_data(memory_data)
         );
         assign {axi.awvalid, axi.awid, axi.awaddr, axi.awlen, axi.awsize, axi.awburst} = '0;
         assign {axi.wvalid, axi.wdata, axi.wstrb, axi.wlast, axi.bready} = '0;

@@ -7,6 +7,8 @@ module data_checker #(
     parameter DATA_WIDTH = 256
 ) (
     input  wire logic clk,
+    // Drops the beats on their way.
+    input  wire logic rst,
     input  wire logic [31:0] data_key,
     input  wire logic valid,
     input  wire logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
@@ -44,6 +46,7 @@ module data_checker #(
         valid_2 <= valid_1;
         wrong <= differs_1 & counts;
         mismatch <= valid_2 && wrong != '0;
+        if (rst) {valid_1, valid_2, mismatch} <= '0;
     end
 endmodule
 

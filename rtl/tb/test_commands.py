@@ -497,3 +497,18 @@ async def loads_read_the_memory(dut: Any) -> None:
         assert await load(dut, at, length) == text[at : at + length]
     await engine_.until_done(12)
     assert await load(dut, 16384, 8192) == host.pattern(0x1000, 8192)
+
+
+@cocotb.test()
+async def a_reset_loses_no_store_and_no_load(dut: Any) -> None:
+    """The host goes on while software resets the core: the memory takes and answers everything."""
+    core, _, engine_ = await engine(dut)
+    await engine_.enable()
+    for _ in range(4):
+        text = random.randbytes(2048)
+        for reach in (store(dut, 4096, text), load(dut, 4096, len(text))):
+            running = cocotb.start_soon(reach)
+            while not running.done():
+                await core.control(r.CONTROL_RESET_SHIFT)
+            loaded = await running
+        assert loaded == text

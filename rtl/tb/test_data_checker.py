@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from clocking import start
+from clocking import clocks, start
 
 
 @cocotb.test()
@@ -38,3 +38,19 @@ async def wrong_bytes_are_found(dut: Any) -> None:
             assert bool(dut.mismatch.value) == (before[-3][0] == "wrong"), before[-3]
         tried.add((change, lead))
     assert len(tried) == 16
+
+
+@cocotb.test()
+async def a_reset_drops_the_beats_on_their_way(dut: Any) -> None:
+    """Wrong data count only if their result comes in front of the reset."""
+    await start(dut, valid=0, data_key=0, offset=0, bytes=4, data=1)
+    for clocks_to_reset in range(5):
+        dut.valid.value = 1
+        await clocks(dut, 1)
+        dut.valid.value = 0
+        results = []
+        for clock in range(8):
+            dut.rst.value = int(clock == clocks_to_reset)
+            results.append(bool(dut.mismatch.value))
+            await clocks(dut, 1)
+        assert sum(results) == int(clocks_to_reset >= 2), clocks_to_reset
