@@ -4,35 +4,34 @@ The design must have no latch, one driver for each net, and at most 8 levels of 
 The resources and the levels of each size are a table of ``README.md``; with ``--check`` it writes nothing, and the
 exit code is 1 if the table is stale.
 
-Yosys maps the design to cells, without placement or timing.
+Yosys maps the design to cells, without placement or timing. A size takes minutes: its result is kept in
+``target/rtl/synthesis`` under a digest of the sources and of Yosys' commands, so that an interrupted run goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "tb"))
 
 from levels import Netlist
 from readme import section, table, write_section
-from simulator import sources
+from simulator import BUILDS, sources
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = "pcielab_usp"
 SECTION = "resources"
 WIDTHS = (256, 512)
-TAGS = (64, 256)
-COMMANDS = (0, 1)
-MOST_LEVELS = 8
 KINDS = {
     "LUT": ("LUT",),
     "LUT RAM": ("RAM32", "RAM64", "RAM128", "RAM256", "SRL16", "SRLC32"),
@@ -42,12 +41,45 @@ KINDS = {
     "RAMB36E2": ("RAMB36E2",),
 }
 """Prefixes of the names of cells."""
-LIMIT_S = 1500
+MOST_LEVELS = 8
+LIMIT_S = 3600
+KEPT = BUILDS / "synthesis"
 
 
-def gate(data_width: int, tags: int = TAGS[0], commands: int = 1) -> list[str]:
+@dataclass(frozen=True)
+class Size:
+    """Parameters of the core; the others have their defaults."""
+
+    commands: int
+    data_width: int
+    tags: int
+    memory_axi: int = 0
+    rc_straddle: int = 1
+
+    def parameters(self) -> dict[str, int]:
+        """The values by the parameters' names."""
+        return {name.upper(): value for name, value in asdict(self).items()}
+
+
+SIZES = (
+    *(Size(*chosen) for chosen in product((0, 1), WIDTHS, (64, 256))),
+    *(Size(1, width, 256, memory_axi=1, rc_straddle=0) for width in WIDTHS),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The cells of each kind, and the longest path: its levels, and the names of its ends."""
+
+    cells: dict[str, int]
+    levels: int
+    start: str
+    end: str
+
+
+def gate(size: Size) -> list[str]:
     """Commands of Yosys that read the design and fail on latches and on nets with no driver or several."""
-    chosen = f"-G DATA_WIDTH={data_width} -G TAGS={tags} -G COMMANDS={commands}"
+    chosen = " ".join(f"-G {name}={value}" for name, value in size.parameters().items())
     files = " ".join(str(path.relative_to(ROOT)) for path in sources())
     return [
         f"read_slang --threads 1 --top {TOP} {chosen} {files}",
@@ -72,20 +104,31 @@ def yosys(commands: list[str]) -> None:
         raise RuntimeError(f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
-def mapped(data_width: int, tags: int, commands: int) -> dict[str, Any]:
-    """The mapped and flattened design, as Yosys writes a module; errors as in `yosys`."""
-    (ROOT / "target").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
-        path = Path(directory, "netlist.json").relative_to(ROOT)
-        mapping = [f"synth_xilinx -family xcup -flatten -top {TOP}", f"write_json {path}"]
-        yosys([*gate(data_width, tags, commands), *mapping])
-        design: dict[str, Any] = json.loads((ROOT / path).read_text())["modules"][TOP]
-    return design
+def synthesized(size: Size) -> Result:
+    """The result of a size, kept or new; errors as in `yosys`."""
+    commands = [*gate(size), f"synth_xilinx -family xcup -flatten -top {TOP}"]
+    digest = hashlib.sha256("; ".join(commands).encode())
+    for path in sources():
+        digest.update(path.read_bytes())
+    kept = KEPT / f"{digest.hexdigest()}.json"
+    if kept.exists():
+        return Result(**json.loads(kept.read_text()))
+    KEPT.mkdir(parents=True, exist_ok=True)
+    # Yosys runs in a sandbox and sees only its working folder.
+    with tempfile.TemporaryDirectory(dir=KEPT) as directory:
+        netlist = Path(directory, "netlist.json").relative_to(ROOT)
+        yosys([*commands, f"write_json {netlist}"])
+        design = json.loads((ROOT / netlist).read_text())["modules"][TOP]
+    path = Netlist(design).longest()
+    found = Counter(cell["type"] for cell in design["cells"].values())
+    result = Result(counted(found), path.levels, path.start, path.end)
+    kept.write_text(json.dumps(asdict(result)))
+    return result
 
 
-def counted(found: Mapping[str, int]) -> list[int]:
+def counted(found: Mapping[str, int]) -> dict[str, int]:
     """Count the cells of each kind."""
-    return [sum(n for name, n in found.items() if name.startswith(starts)) for starts in KINDS.values()]
+    return {kind: sum(n for name, n in found.items() if name.startswith(starts)) for kind, starts in KINDS.items()}
 
 
 def main() -> int:
@@ -94,19 +137,19 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is not current")
     chosen = parser.parse_args()
     rows, too_long = [], False
-    for commands, width, tags in product(COMMANDS, WIDTHS, TAGS):
-        print(f"synthesizing COMMANDS {commands}, DATA_WIDTH {width}, TAGS {tags}", file=sys.stderr)
+    for size in SIZES:
+        parameters = size.parameters()
+        print("synthesizing", *(f"{name}={value}" for name, value in parameters.items()), file=sys.stderr)
         try:
-            design = mapped(width, tags, commands)
+            result = synthesized(size)
         except RuntimeError as error:
             print(error, file=sys.stderr)
             return 1
-        path = Netlist(design).longest()
-        print(f"{path.levels} levels from {path.start} to {path.end}", file=sys.stderr)
-        too_long |= path.levels > MOST_LEVELS
-        found = Counter(cell["type"] for cell in design["cells"].values())
-        rows.append([f"{commands}", f"{width}", f"{tags}", *(f"{n:,}" for n in counted(found)), f"{path.levels}"])
-    made = table(["`COMMANDS`", "`DATA_WIDTH`", "`TAGS`", *KINDS, "levels"], rows)
+        print(f"{result.levels} levels from {result.start} to {result.end}", file=sys.stderr)
+        too_long |= result.levels > MOST_LEVELS
+        cells = (f"{count:,}" for count in result.cells.values())
+        rows.append([*map(str, parameters.values()), *cells, str(result.levels)])
+    made = table([*(f"`{name}`" for name in SIZES[0].parameters()), *KINDS, "levels"], rows)
     print(made)
     if too_long:
         print(f"a path has more than {MOST_LEVELS} levels of logic: register it", file=sys.stderr)

@@ -72,6 +72,9 @@ module read_executor #(
     logic [ID_WIDTH-1:0] head, taken, tail, answered_number;
     logic [ID_WIDTH:0] count;
     logic [TAGS-1:0] answered;
+    // Which slot was taken is known late in its clock, and used in the next: no transfer is answered as soon as that.
+    logic took_slot;
+    logic [ID_WIDTH-1:0] slot;
     // The head is looked at in the clock after it became the head, and counts two clocks later.
     logic pop, head_settled, head_seen, head_answered, ends_command, answer;
     lookup #(.WIDTH(1 + $bits(ended_command_t)), .DEPTH(TAGS)) reports (
@@ -79,7 +82,7 @@ module read_executor #(
         .read_data({ends_command, ended})
     );
     lookup #(.WIDTH(ID_WIDTH), .DEPTH(TAGS)) numbers (
-        .clk, .write(take_slot), .write_address(taken_slot), .write_data(taken), .read_address(freed_slot),
+        .clk, .write(took_slot), .write_address(slot), .write_data(taken), .read_address(freed_slot),
         .read_data(answered_number)
     );
     logic [ID_WIDTH-1:0] answer_number;
@@ -87,6 +90,8 @@ module read_executor #(
     assign ended_valid = head_answered && ends_command;
     assign pop = head_answered && (!ends_command || ended_ready);
     always_ff @(posedge clk) begin
+        took_slot <= take_slot;
+        slot <= taken_slot;
         answer <= free_slot;
         answer_number <= answered_number;
         head_seen <= answered[head];
@@ -95,10 +100,10 @@ module read_executor #(
         if (pop) answered[head] <= 1'b0;
         if (answer) answered[answer_number] <= 1'b1;
         head <= head + ID_WIDTH'(pop);
-        taken <= taken + ID_WIDTH'(take_slot);
+        taken <= taken + ID_WIDTH'(took_slot);
         tail <= tail + ID_WIDTH'(put);
         count <= count + (ID_WIDTH + 1)'(put) - (ID_WIDTH + 1)'(pop);
-        if (rst) {answer, answered, head_settled, head_answered, head, taken, tail, count} <= '0;
+        if (rst) {took_slot, answer, answered, head_settled, head_answered, head, taken, tail, count} <= '0;
     end
 endmodule
 

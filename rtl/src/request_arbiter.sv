@@ -23,8 +23,9 @@ module request_arbiter #(
     logic begun;
     // A request is offered already, which takes its credit.
     logic offered;
-    logic passes;
-    logic [SOURCES-1:0] valid, sop, eop, credit;
+    // Credit, and for each source whether it passes if it is chosen: `ready` need not wait for a lookup of the chosen one.
+    logic [SOURCES-1:0] credit, passes;
+    logic [SOURCES-1:0] valid, sop, eop;
     pcielab_pkg::request_t [SOURCES-1:0] header;
     logic [SOURCES-1:0][DATA_WIDTH-1:0] data;
 
@@ -33,7 +34,8 @@ module request_arbiter #(
         assign {valid[n], sop[n], eop[n]} = {in[n].valid, in[n].sop, in[n].eop};
         assign {header[n], data[n]} = {in[n].header, in[n].data};
         assign credit[n] = in[n].header.write ? posted_credit : non_posted_credit;
-        assign in[n].ready = out.ready && passes && chosen == SOURCE_WIDTH'(n);
+        assign passes[n] = begun || offered || credit[n];
+        assign in[n].ready = out.ready && passes[n] && chosen == SOURCE_WIDTH'(n);
     end
 
     // The first waiting source after the chosen one, which comes last.
@@ -45,8 +47,7 @@ module request_arbiter #(
         end
     end
 
-    assign passes = begun || offered || credit[chosen];
-    assign {out.valid, out.sop, out.eop} = {valid[chosen] && passes, sop[chosen], eop[chosen]};
+    assign {out.valid, out.sop, out.eop} = {valid[chosen] && passes[chosen], sop[chosen], eop[chosen]};
     assign {out.header, out.data} = {header[chosen], data[chosen]};
 
     always_ff @(posedge clk) begin

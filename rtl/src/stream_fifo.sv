@@ -22,7 +22,8 @@ module stream_fifo #(
     wire put = in_valid && in_ready;
     wire take = out_valid && out_ready;
 
-    assign in_ready = count != COUNT_WIDTH'(DEPTH);
+    // The count of a full queue is the only one with its highest bit.
+    assign in_ready = !count[INDEX_WIDTH];
     assign out_valid = count != '0;
 
     lookup #(.WIDTH(WIDTH), .DEPTH(DEPTH)) entries (

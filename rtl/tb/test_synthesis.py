@@ -8,13 +8,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from synthesize import ROOT, WIDTHS, gate, yosys
+from synthesize import ROOT, SIZES, Size, gate, yosys
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data_width", WIDTHS)
-def test_core_passes_the_checks(data_width: int) -> None:
-    yosys(gate(data_width))
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_core_passes_the_checks(size: Size) -> None:
+    yosys(gate(size))
 
 
 @pytest.mark.slow
@@ -24,6 +24,6 @@ def test_latch_is_found() -> None:
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
         path = Path(directory, "latch.sv")
         path.write_text(text)
-        _, *rest = gate(256)
+        _, *rest = gate(SIZES[0])
         with pytest.raises(RuntimeError, match="Assertion failed"):
             yosys([f"read_slang --threads 1 --top latch {path.relative_to(ROOT)}", *rest])
