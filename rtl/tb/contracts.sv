@@ -4,7 +4,8 @@
 // Rules of the streams, bound to the modules that send on them: each build of a bench checks them in every clock, and a broken
 // rule ends the bench. rtl/src/streams.sv and the AXI4-Stream specification state the rules.
 //
-// With two states, as in Verilator, `known` holds always: random initial values stand in for it.
+// With two states, as in Verilator, `known` holds always: random initial values stand in for it. The first edge of the clock may
+// show these values, so that the rules hold from the first reset on.
 
 // A stream whose sender holds an offered entry until it is taken.
 module held_contract #(
@@ -13,11 +14,14 @@ module held_contract #(
     input  wire logic clk, rst, valid, ready,
     input  wire logic [WIDTH-1:0] payload
 );
-    held: assert property (@(posedge clk) disable iff (rst) valid && !ready |=> valid)
+    logic was_reset = 1'b0;
+    always_ff @(posedge clk) if (rst) was_reset <= 1'b1;
+
+    held: assert property (@(posedge clk) disable iff (rst || !was_reset) valid && !ready |=> valid)
         else $error("%m: valid fell before ready");
-    stable: assert property (@(posedge clk) disable iff (rst) valid && !ready |=> $stable(payload))
+    stable: assert property (@(posedge clk) disable iff (rst || !was_reset) valid && !ready |=> $stable(payload))
         else $error("%m: the payload changed before ready");
-    known: assert property (@(posedge clk) disable iff (rst) !$isunknown({valid, ready}) && (!valid || !$isunknown(payload)))
+    known: assert property (@(posedge clk) disable iff (rst || !was_reset) !$isunknown({valid, ready}) && (!valid || !$isunknown(payload)))
         else $error("%m: unknown values");
 endmodule
 
@@ -37,9 +41,12 @@ module packet_contract (
         if (rst) open <= 1'b0;
     end
 
-    start: assert property (@(posedge clk) disable iff (rst) taken |-> sop == !open)
+    logic was_reset = 1'b0;
+    always_ff @(posedge clk) if (rst) was_reset <= 1'b1;
+
+    start: assert property (@(posedge clk) disable iff (rst || !was_reset) taken |-> sop == !open)
         else $error("%m: sop is not at the start of a packet");
-    length: assert property (@(posedge clk) disable iff (rst) taken |-> eop == (beat_left <= 12'd1))
+    length: assert property (@(posedge clk) disable iff (rst || !was_reset) taken |-> eop == (beat_left <= 12'd1))
         else $error("%m: eop does not fit the header's length");
 endmodule
 
@@ -62,11 +69,14 @@ module axi_contract #(
         if (rst) open <= 1'b0;
     end
 
-    tlast: assert property (@(posedge clk) disable iff (rst) valid |-> last == (now_left <= 12'(LANES)))
+    logic was_reset = 1'b0;
+    always_ff @(posedge clk) if (rst) was_reset <= 1'b1;
+
+    tlast: assert property (@(posedge clk) disable iff (rst || !was_reset) valid |-> last == (now_left <= 12'(LANES)))
         else $error("%m: tlast does not fit the descriptor's length");
-    tkeep: assert property (@(posedge clk) disable iff (rst) valid |-> keep == LANES'((64'd1 << kept) - 64'd1))
+    tkeep: assert property (@(posedge clk) disable iff (rst || !was_reset) valid |-> keep == LANES'((64'd1 << kept) - 64'd1))
         else $error("%m: tkeep does not fit the descriptor's length");
-    whole: assert property (@(posedge clk) disable iff (rst) open |-> valid)
+    whole: assert property (@(posedge clk) disable iff (rst || !was_reset) open |-> valid)
         else $error("%m: a packet has a gap");
 endmodule
 
