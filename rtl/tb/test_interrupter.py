@@ -64,9 +64,10 @@ async def offered_write_stays_offered(dut: Any) -> None:
     dut.clear.value = 0
     assert dut.request_valid.value
     request = int(dut.request.value)
-    # A write of one whole double word; its tag is the lowest field.
-    assert request >> 16 & 0x7FF == 1
-    assert request >> 8 & 0xFF == 0xF0
-    assert request >> 27 == 1 << 64 | ADDRESS
+    # A write of one whole double word, without a tag and unreported: the lowest fields.
+    assert request & 0xFFF == 0
+    assert request >> 12 & 0xFF == 0xF0
+    assert request >> 20 & 0x7FF == 1
+    assert request >> 31 == 1 << 64 | ADDRESS
     assert await written(dut) == 1
     assert await written(dut) == 0
