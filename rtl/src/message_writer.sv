@@ -46,7 +46,8 @@ module message_writer #(
     // Offsets of the next part and of the next record, in units of their size.
     logic [37:0] part_offset;
     logic [31:0] record_offset;
-    logic [63:0] clock;
+    // The clock, and that in which a record was offered: what is offered does not change.
+    logic [63:0] clock, offered;
     logic second, has_data, fits, has_room, has_record_room, overlong;
     // Parts of the message of each queue that were written.
     logic [QUEUES-1:0][31:0] lengths;
@@ -65,7 +66,7 @@ module message_writer #(
     // The head is the queue's after this buffer is given back.
     assign record = {
         288'b0, heads[part_queue] + 32'd1, 8'(overlong), 8'(part_intact), 16'(part_queue), number + 32'd1,
-        starts[part_queue], part_length, clock
+        starts[part_queue], part_length, offered
     };
 
     always_comb begin
@@ -93,6 +94,7 @@ module message_writer #(
 
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
+        if (step != RECORD) offered <= clock + 1'b1;
         // All of these are constant from a clock before the request on.
         part_offset <= (38'(part_queue) << settings.message_rings.data_log2) + 38'(in_ring);
         record_offset <= in_records;

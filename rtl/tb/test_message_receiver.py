@@ -68,8 +68,8 @@ class Memory:
             if dut.out_valid.value and dut.out_ready.value:
                 if dut.out_sop.value:
                     request = int(dut.out_request.value)
-                    text, address, dwords = b"", request >> 27 & (1 << 64) - 1, request >> 16 & 0x7FF
-                    assert request >> 91 == 1, "a message is read"
+                    text, address, dwords = b"", request >> 31 & (1 << 64) - 1, request >> 20 & 0x7FF
+                    assert request >> 95 == 1, "a message is read"
                 text += int(dut.out_data.value).to_bytes(width, "little")
                 if dut.out_eop.value:
                     assert address // 4096 == (address + 4 * dwords - 1) // 4096
