@@ -80,8 +80,9 @@ def _arguments(folder: Path) -> list[str]:
         *("-device", f"nvme,id=spare,bus=rp4,serial=pcielab2,subsys=both,{_ONE_VIRTUAL_FUNCTION}"),
         *(*disk(2), "-device", "nvme-ns,bus=spare,drive=d2"),
         *port(5, "pcie.0"),
-        # A program that QEMU runs answers connections to this address; nothing else is reached.
-        *("-netdev", "user,id=net1,restrict=on,guestfwd=tcp:10.0.2.100:22-cmd:cat"),
+        # A program that QEMU runs answers connections to this address; nothing else is reached. Without IPv6,
+        # whose router would give the guest a default route at some time.
+        *("-netdev", "user,id=net1,restrict=on,ipv6=off,guestfwd=tcp:10.0.2.100:22-cmd:cat"),
         *("-device", "vmxnet3,bus=rp5,netdev=net1,romfile="),
         *port(3, "pcie.0"),
         *("-netdev", "hubport,id=net0,hubid=0", "-device", "e1000e,bus=rp3,netdev=net0,romfile="),
