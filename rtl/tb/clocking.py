@@ -22,7 +22,8 @@ async def start(dut: Any, **inputs: int) -> None:
     cocotb.start_soon(Clock(dut.clk, CLOCK_NS, unit="ns").start())
     if hasattr(dut, "rst"):
         dut.rst.value = 1
-        await clocks(dut, 3)
+        # Three edges at least: there is none at first where the random initial clock is high.
+        await clocks(dut, 4)
         dut.rst.value = 0
     await FallingEdge(dut.clk)
 
