@@ -17,6 +17,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(name, size, marks=marks, id="-".join([name, *(f"{k}{v}" for k, v in size.items())]))
 
 
+@pytest.mark.long("the first test of a design compiles it")
 @pytest.mark.parametrize(("name", "size"), list(cases()))
 def test_bench(name: str, size: dict[str, int]) -> None:
     run_bench(BENCHES[name].top, f"test_{name}", size)

@@ -16,6 +16,9 @@ def slow(*values: object) -> object:
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
+pytestmark = pytest.mark.long("the first test of an engine behind a block compiles both")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _shared_runtime() -> None:
     for top in simulate.TOPS.values():
