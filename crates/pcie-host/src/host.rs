@@ -210,10 +210,10 @@ mod tests {
             cold: Cold::Thrash,
         };
         let (mut host, _buffer) = RealHost::open(&options, Topology::here(), None).unwrap();
-        // Other processes evict lines, too, now and then.
+        // Other processes evict lines, too, and take the core while a line is timed.
         let tries: Vec<f64> = (0..20).filter_map(|_| cold_share(&mut host, true)).collect();
         let Some(idle) = tries.into_iter().reduce(f64::min) else { return };
-        let thrashed = cold_share(&mut host, false).unwrap();
+        let Some(thrashed) = (0..20).find_map(|_| cold_share(&mut host, false)) else { return };
         assert!(idle < 0.25 && thrashed > 0.75, "{idle} without a thrash, {thrashed} after one");
     }
 
