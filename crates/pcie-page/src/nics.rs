@@ -6,7 +6,8 @@ use pcie_model::{Ethernet, InterpacketGap, Nic};
 use pcie_refusal::Refusal;
 use pcie_sim::nic::Direction;
 use pcie_why::{
-    Answer, FramesAsked, LinkGiven, StatedPackets, direction_of, traffic_of, usual_link, why_nic_on_link,
+    Answer, FramesAsked, LinkGiven, StatedPackets, check_measured, direction_of, traffic_of, usual_link,
+    why_nic_on_link,
 };
 use pcie_wire::LinkParameters;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,7 @@ struct Feature {
 
 /// Why the frames move no faster.
 pub(crate) fn why(asked: &Asked, stop: &Stop) -> Result<Answered, Refusal> {
+    asked.measured.map_or(Ok(()), check_measured)?;
     let nic = asked.nic.nic()?;
     let described = nic.known();
     let ethernet = Ethernet { line_gbps: asked.line_gbps, vlan: false, gap: InterpacketGap::Standard };

@@ -2,7 +2,7 @@
 
 use pcie_bench::Stop;
 use pcie_refusal::{Refusal, Unfinished};
-use pcie_why::{Answer, TestAsked, why_test};
+use pcie_why::{Answer, TestAsked, check_measured, why_test};
 use pcie_workload::Operation;
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,6 +31,7 @@ pub(crate) struct Asked {
 pub(crate) fn why(asked: Asked, stop: &Stop) -> Result<Answer, Refusal> {
     let test = asked.question.test(asked.operation, false);
     test.validate()?;
+    asked.question.measured.map_or(Ok(()), check_measured)?;
     let system = system_of(asked.system)?;
     let question = TestAsked {
         title: asked.title,

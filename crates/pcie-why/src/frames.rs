@@ -12,7 +12,7 @@ use crate::changes::{Change, LINK, accesses_named, changed_nic};
 use crate::defects::worse_links;
 use crate::gains::{Effect, Gain, LEAST_GAIN_PERCENT, advice, best_of, helpful, least_enough};
 use crate::nics::{Ground, NicQuestion};
-use crate::numbers::{check_measured, digits, listed};
+use crate::numbers::{digits, listed};
 use crate::one_test::shortest;
 use crate::resource::Resource;
 use crate::search::{Engine, How, Length, search};
@@ -160,7 +160,6 @@ fn why(
     asked: &FramesAsked,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Answer, Unfinished> {
-    asked.measured.map_or(Ok(()), check_measured)?;
     asked.traffic.ethernet.check()?;
     Ethernet::transferred_bytes(asked.traffic.frame_bytes)?;
     let mut engine = NicQuestion::of_ground(nic, ground.clone(), asked.traffic)?;

@@ -8,7 +8,7 @@ pub const WORDS_MOST: usize = 25;
 /// Range of a measured value: Gb/s, or ns, of which the highest is a second.
 pub const MEASURED_RANGE: (f64, f64) = (1e-6, 1e9);
 
-/// Refuses an impossible measured value.
+/// Refuses an impossible measured value that somebody gives; a stored one may be 0.
 ///
 /// # Errors
 /// It is outside [`MEASURED_RANGE`].
@@ -19,7 +19,9 @@ pub fn check_measured(value: f64) -> Result<(), Refusal> {
     }
     let range = format!("from {} to {}", general(least), general(most));
     let remedy = format!("give a value above 0, {range}, in Gb/s, or in ns for a test of latency");
-    Err(Refusal::new(remedy).kind(Kind::OutOfRange).about(format!("--measured {}", general(value))))
+    // As Python writes it: `nan`.
+    let given = general(value).to_lowercase();
+    Err(Refusal::new(remedy).kind(Kind::OutOfRange).about(format!("--measured {given}")))
 }
 
 /// A value with three digits or more: `0.0839`, `6.81`, `39.1`, `1430`.

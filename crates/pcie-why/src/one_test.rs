@@ -9,7 +9,7 @@ use crate::certainty::{
 use crate::changes::{Change, LINK};
 use crate::defects::defects;
 use crate::gains::{Effect, Gain, LEAST_GAIN_PERCENT, NS, advice, allowing, best_of, least_enough, word_of};
-use crate::numbers::{WORDS_MOST, capital, check_measured, digits, listed, percent_text, words_in};
+use crate::numbers::{WORDS_MOST, capital, digits, listed, percent_text, words_in};
 use crate::reasons::{Ground, Parameters, is_of_reason, reasons};
 use crate::resource::{Resource, bounds};
 use crate::search::{Engine, How, Length, search};
@@ -87,7 +87,6 @@ pub fn why_test(
     asked: &TestAsked,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Answer, Unfinished> {
-    asked.measured.map_or(Ok(()), check_measured)?;
     let test = &asked.test;
     let mut engine = TestQuestion::new(system.clone(), vec![test.clone()])?;
     let found = search(&mut engine, progress)?.ok_or_else(|| {
@@ -97,7 +96,7 @@ pub fn why_test(
     let unit = if test.operation.is_latency() { NS } else { GBPS };
     let (mut simulated, mut gains) = (found.values[0], Gain::of_search(&found, unit));
     // The value of a simulated run stands, and changes gain in proportion: this simulation only differs in length.
-    if let Some(stored) = asked.measured.filter(|_| asked.origin == SIMULATED) {
+    if let Some(stored) = asked.measured.filter(|stored| asked.origin == SIMULATED && *stored > 0.0) {
         gains.iter_mut().for_each(|gain| gain.change.scale(stored / simulated));
         simulated = stored;
     }

@@ -9,7 +9,7 @@ use crate::test_options::TestOptions;
 use clap::Args;
 use pcie_describe::typed_changes;
 use pcie_refusal::{Kind, Refusal, Unfinished};
-use pcie_why::{Answer, TestAsked, why_test};
+use pcie_why::{Answer, TestAsked, check_measured, why_test};
 use std::ops::ControlFlow;
 
 const MEASURED: &str = "measured";
@@ -42,6 +42,7 @@ pub(crate) struct WhyArguments {
 
 impl WhyArguments {
     fn answer(&self) -> Result<Answer, Unfinished> {
+        self.measured.map_or(Ok(()), check_measured)?;
         if let Some(name) = self.nic.nic() {
             if let Some(option) = self.options.first() {
                 let remedy = format!("has no effect with --nic: leave --{option} out");
