@@ -214,7 +214,7 @@ module benchmark_core #(
     );
     id_pool #(.COUNT(TAGS)) slots (
         .clk, .rst(test_rst), .size((ID_WIDTH + 1)'(TAGS)), .limit((ID_WIDTH + 1)'(settings.outstanding)),
-        .filled(slots_filled), .valid(slot_valid), .id(slot), .take(issue && issue_first), .give_back(free_slot),
+        .filled(slots_filled), .valid(slot_valid), .id(slot), .take(issue_first), .give_back(free_slot),
         .given_back(freed_slot)
     );
     assign pools_ready = tags_filled && slots_filled && tracker_ready;
@@ -290,7 +290,7 @@ module benchmark_core #(
             .submit_word(memory_data), .waiting(commands_waiting),
             .free(status.status.state == IDLE && status.retired_tags == '0), .prepared(pools_ready), .prepare(prepare_commands),
             .active(commands_active), .drop(drop_commands), .transfer_valid(command_valid), .transfer_ready,
-            .transfer(command_transfer), .take_slot(issue && issue_first), .taken_slot(issue_slot), .free_slot, .freed_slot,
+            .transfer(command_transfer), .take_slot(issue_first), .taken_slot(issue_slot), .free_slot, .freed_slot,
             .answer_valid(expected_data), .answer_offset(expected_offset), .answer_bytes(expected_bytes),
             .answer_data(beat_data), .fault, .fault_kind, .store(memory_store), .load, .axi, .out, .writes(sharers[WRITES]),
             .notices(sharers[NOTICES]), .ready(status.command_status.ready),

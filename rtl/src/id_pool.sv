@@ -19,9 +19,13 @@ module id_pool #(
     input  wire logic give_back,
     input  wire logic [WIDTH-1:0] given_back
 );
-    logic filling, last, taken, if_same, if_taken, if_not;
+    logic filling, last, taken, if_taken, if_not;
     logic [WIDTH-1:0] next;
+    // `take` is late: `given_out` counts a number a clock after it was taken.
+    logic taken_before;
     logic [WIDTH:0] given_out, most;
+    // Whether a number is free while one fewer, as many, one more or two more are out than `given_out` counts.
+    logic [3:0] is_free;
 
     // As many numbers as entries: none is ever overwritten. A number is put there a clock after it came back, because
     // `give_back` is late; by then it may already be the one that is offered.
@@ -35,15 +39,18 @@ module id_pool #(
     assign filled = !filling;
     assign last = {1'b0, next} == size - 1'b1;
     assign taken = take && valid;
-    assign if_same = (filled || last) && given_out < most;
-    assign if_taken = give_back ? if_same : given_out + 1'b1 < most;
-    assign if_not = give_back ? given_out <= most : if_same;
+    assign is_free[0] = given_out <= most;
+    assign is_free[1] = (filled || last) && given_out < most;
+    assign is_free[2] = given_out + 1'b1 < most;
+    assign is_free[3] = given_out + (WIDTH + 1)'(2) < most;
+    assign {if_taken, if_not} = 2'(is_free >> (2'(taken_before) + 2'(!give_back)));
 
     always_ff @(posedge clk) begin
         // Numbers are free while fewer are out. Compare first, and choose by the late signals.
         most <= limit < size ? limit : size;
         valid <= taken ? if_taken : if_not;
-        if (taken != give_back) given_out <= taken ? given_out + 1'b1 : given_out - 1'b1;
+        taken_before <= taken;
+        if (taken_before != give_back) given_out <= give_back ? given_out - 1'b1 : given_out + 1'b1;
         if (taken) head <= head + 1'b1;
         put <= filling || give_back;
         number <= filling ? next : given_back;
@@ -54,7 +61,7 @@ module id_pool #(
             filling <= 1'b1;
             {head, tail, next} <= '0;
             given_out <= '0;
-            {put, valid} <= '0;
+            {put, valid, taken_before} <= '0;
         end
     end
 endmodule

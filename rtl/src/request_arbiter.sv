@@ -17,13 +17,11 @@ module request_arbiter #(
     request_stream.sink in [SOURCES],
     request_stream.source out
 );
-    // The source that may send, decided a clock ahead.
+    // The source that may send, decided a clock ahead: its index, and a bit for each source, with which `ready` is one LUT.
     logic [SOURCE_WIDTH-1:0] chosen, next;
-    // A request has sent beats, and others follow.
-    logic begun;
-    // A request is offered already, which takes its credit.
-    logic offered;
-    // Credit, and for each source whether it passes if it is chosen: `ready` need not wait for a lookup of the chosen one.
+    logic [SOURCES-1:0] may_send;
+    // A request is offered, which takes its credit, or has sent beats, and others follow.
+    logic started;
     logic [SOURCES-1:0] credit, passes;
     logic [SOURCES-1:0] valid, sop, eop;
     pcielab_pkg::request_t [SOURCES-1:0] header;
@@ -34,8 +32,8 @@ module request_arbiter #(
         assign {valid[n], sop[n], eop[n]} = {in[n].valid, in[n].sop, in[n].eop};
         assign {header[n], data[n]} = {in[n].header, in[n].data};
         assign credit[n] = in[n].header.write ? posted_credit : non_posted_credit;
-        assign passes[n] = begun || offered || credit[n];
-        assign in[n].ready = out.ready && passes[n] && chosen == SOURCE_WIDTH'(n);
+        assign passes[n] = may_send[n] && (started || credit[n]);
+        assign in[n].ready = out.ready && passes[n];
     end
 
     // The first waiting source after the chosen one, which comes last.
@@ -47,15 +45,20 @@ module request_arbiter #(
         end
     end
 
-    assign {out.valid, out.sop, out.eop} = {valid[chosen] && passes[chosen], sop[chosen], eop[chosen]};
+    assign {out.valid, out.sop, out.eop} = {(valid & passes) != '0, sop[chosen], eop[chosen]};
     assign {out.header, out.data} = {header[chosen], data[chosen]};
 
     always_ff @(posedge clk) begin
         // An offered request stays offered, and all its beats follow.
-        if (out.valid ? out.ready && out.eop : !begun) chosen <= next;
-        if (out.valid && out.ready) begun <= !out.eop;
-        offered <= out.valid && !out.ready;
-        if (rst) {begun, offered, chosen} <= '0;
+        if (out.valid ? out.ready && out.eop : !started) begin
+            chosen <= next;
+            may_send <= SOURCES'(1) << next;
+        end
+        if (out.valid) started <= !(out.ready && out.eop);
+        if (rst) begin
+            {started, chosen} <= '0;
+            may_send <= SOURCES'(1);
+        end
     end
 endmodule
 

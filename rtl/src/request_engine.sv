@@ -24,7 +24,7 @@ module request_engine #(
     input  wire logic [ID_WIDTH-1:0] tag,
     input  wire logic slot_valid,
     input  wire logic [ID_WIDTH-1:0] slot,
-    // A read takes the offered tag; the first of a transfer also takes the offered slot.
+    // `issue`: a read takes the offered tag. `issue_first`: it is the first of a transfer, and also takes the offered slot.
     output logic issue,
     output logic issue_first,
     output logic [ID_WIDTH-1:0] issue_slot,
@@ -40,7 +40,7 @@ module request_engine #(
     localparam LANES = DATA_WIDTH / 32;
 
     logic [ID_WIDTH-1:0] slot_of_transfer;
-    logic can_issue, load, next_beat;
+    logic can_issue, has_room, read_waits, load, next_beat;
     logic [1:0] lead, last_byte;
     logic [10:0] dwords, dwords_left;
     logic [OFFSET_WIDTH-1:0] beat_offset, data_offset;
@@ -53,11 +53,14 @@ module request_engine #(
     assign can_issue = part.write || (tag_valid && (!part_first || slot_valid));
     // The next beat of a write, or the next request.
     assign next_beat = tx.valid && tx.ready && !tx.eop;
-    assign load = part_valid && can_issue && (!tx.valid || (tx.ready && tx.eop));
-    assign part_ready = can_issue && (!tx.valid || (tx.ready && tx.eop));
+    assign has_room = !tx.valid || (tx.ready && tx.eop);
+    assign load = part_valid && can_issue && has_room;
+    assign part_ready = can_issue && has_room;
 
-    assign issue = load && !part.write;
-    assign issue_first = part_first;
+    // `tx.ready` is late: what takes tags and slots waits for nothing else.
+    assign read_waits = part_valid && can_issue && !part.write;
+    assign issue = read_waits && has_room;
+    assign issue_first = read_waits && part_first && has_room;
     assign issue_slot = part_first ? slot : slot_of_transfer;
 
     // Inside a write, nothing else can load: the choice need not wait for `load`.
