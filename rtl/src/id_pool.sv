@@ -20,7 +20,8 @@ module id_pool #(
     input  wire logic [WIDTH-1:0] given_back
 );
     logic filling, last, taken, if_taken, if_not;
-    logic [WIDTH-1:0] next;
+    // Of the number that fills the pool next, from 1 on.
+    logic [WIDTH:0] ordinal;
     // `take` is late: `given_out` counts a number a clock after it was taken.
     logic taken_before;
     logic [WIDTH:0] given_out, most;
@@ -37,7 +38,7 @@ module id_pool #(
     assign id = put && tail == head ? number : stored;
 
     assign filled = !filling;
-    assign last = {1'b0, next} == size - 1'b1;
+    assign last = ordinal == size;
     assign taken = take && valid;
     assign is_free[0] = given_out <= most;
     assign is_free[1] = (filled || last) && given_out < most;
@@ -53,13 +54,14 @@ module id_pool #(
         if (taken_before != give_back) given_out <= give_back ? given_out - 1'b1 : given_out + 1'b1;
         if (taken) head <= head + 1'b1;
         put <= filling || give_back;
-        number <= filling ? next : given_back;
+        number <= filling ? WIDTH'(ordinal - 1'b1) : given_back;
         if (put) tail <= tail + 1'b1;
-        next <= filling ? next + 1'b1 : '0;
+        ordinal <= filling ? ordinal + 1'b1 : (WIDTH + 1)'(1);
         if (last) filling <= 1'b0;
         if (rst) begin
             filling <= 1'b1;
-            {head, tail, next} <= '0;
+            ordinal <= (WIDTH + 1)'(1);
+            {head, tail} <= '0;
             given_out <= '0;
             {put, valid, taken_before} <= '0;
         end
