@@ -143,7 +143,8 @@ def test_a_measured_value_stands_among_the_bounds_and_in_commands(browser: Any, 
     tab.page.fill("#measured", "")
     tab.page.press("#measured", "Tab")
     tab.until(lambda: "measured" not in tab.address, "the address without it")
-    assert tab.page.locator("#ceilings .ceiling span").first.inner_text() != "measured"
+    bounds = tab.page.locator("#ceilings .ceiling span")
+    tab.until(lambda: bounds.first.inner_text() != "measured", "the bounds without it")
     assert tab.complaints == []
 
 

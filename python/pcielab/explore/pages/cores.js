@@ -1,6 +1,6 @@
 // The page that asks what loads and stores of a core cost: a question as a form, a table by instruction, and rates over size.
-import { listenForFiles, pageOf } from "./dropped.js";
-import { ask, dark, element, onResize, setting, showProblem, stayConnected, theme } from "./session.js";
+import { begin, give, listen, offer } from "./form.js";
+import { ask, showProblem, theme } from "./session.js";
 import { fill } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
@@ -11,12 +11,12 @@ const ROWS = Object.entries(HEADS).map(([key, head]) => ({ key, head, kind: WORD
 const SINGLE = ["doorbell", "exchange"], LINE_BYTES = 64;
 const ANY_SIZE = ["uncached-store", "combined-store", "direct-store", "enqueue-store", "uncached-load", "streaming-load", "read-modify-write"];
 const CURVE = Array.from({ length: 21 }, (_, power) => 2 ** power);
-const LATER_MS = 150, ERRORS = 1;
+const ERRORS = 1;
 const BYTES = "datum.value >= 1048576 ? datum.value / 1048576 + 'M' : datum.value >= 1024 ? datum.value / 1024 + 'K' : datum.value";
 const SIDES = ["core", "bar"];
 
 const form = byId("question");
-let found, curve, waiting, asked = 0;
+let found, curve, asked = 0;
 
 const value = (name) => form.elements[name].value;
 const side = (kind) => found.cores[kind][value(kind)];
@@ -76,27 +76,12 @@ const show = async () => {
   document.documentElement.dataset.settled = "yes";
 };
 
-// Gives a control its value from an address; what it cannot have leaves it as it is.
-const give = (control, text) => {
-  if (!control) return;
-  const before = control.value;
-  control.value = text;
-  if (!control.value) control.value = before;
-};
-
 const start = async () => {
-  stayConnected();
-  // Without a server, pages lie in a folder of any address.
-  const root = document.documentElement.dataset.backEnd === "workers" ? "." : "";
-  listenForFiles((own) => location.assign(root + pageOf(own)));
-  found = await setting();
-  for (const kind of SIDES) for (const [name, { title }] of Object.entries(found.cores[kind])) form.elements[kind].append(element("option", { value: name, textContent: name, title }));
+  found = await begin();
+  for (const kind of SIDES) offer(form.elements[kind], found.cores[kind]);
   const given = new URLSearchParams(location.search);
   for (const [name, text] of [...Object.entries(found.cores.first), ...given]) give(form.elements.namedItem(name), text);
-  form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
-  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(show, LATER_MS); });
-  dark.addEventListener("change", () => curve && draw());
-  onResize(() => curve && draw());
+  listen(form, show, () => curve && draw());
   await show();
 };
 

@@ -1,19 +1,19 @@
 // The page that asks what a CXL memory expander gives: a question as a form, its bounds and its curve.
-import { listenForFiles, pageOf } from "./dropped.js";
-import { ask, dark, element, onResize, setting, showProblem, stayConnected, theme } from "./session.js";
+import { begin, give, listen, offer } from "./form.js";
+import { ask, showProblem, theme } from "./session.js";
 import { fill } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
 const columns = (heads) => Object.entries(heads).map(([key, head]) => ({ key, head, kind: typeof head === "string" && key !== "bound" ? "value" : "name" }));
 const BOUNDS = columns({ bound: "bound", gbytes_per_s: "GB/s" });
 const LOADS = columns({ load: "load", gbytes_per_s: "GB/s", read_latency_ns: "read (ns)", to_memory_wait_ns: "slots to memory (ns)", bank_wait_ns: "bank (ns)", bus_wait_ns: "bus (ns)", from_memory_wait_ns: "slots from memory (ns)" });
-const SHOWN = [0, 0.25, 0.5, 0.75, 0.9], STEPS = 98, LATER_MS = 150, ERRORS = 1;
+const SHOWN = [0, 0.25, 0.5, 0.75, 0.9], STEPS = 98, ERRORS = 1;
 const CURVE = Array.from({ length: STEPS + 1 }, (_, step) => step / 100);
 // Its flits have 256 B from this generation on.
 const FLIT_MODE = 6;
 
 const form = byId("question");
-let found, latest, waiting, asked = 0;
+let found, latest, asked = 0;
 
 const shippedOf = (name) => found.expanders.shipped[name];
 const value = (name) => form.elements[name].value;
@@ -72,20 +72,13 @@ const show = async () => {
 };
 
 const start = async () => {
-  stayConnected();
-  // Without a server, pages lie in a folder of any address.
-  const root = document.documentElement.dataset.backEnd === "workers" ? "." : "";
-  listenForFiles((own) => location.assign(root + pageOf(own)));
-  found = await setting();
-  for (const [name, { title }] of Object.entries(found.expanders.shipped)) form.elements.expander.append(element("option", { value: name, textContent: name, title }));
+  found = await begin();
+  offer(form.elements.expander, found.expanders.shipped);
   const given = new URLSearchParams(location.search);
-  if (given.has("expander")) form.elements.expander.value = given.get("expander");
+  if (given.has("expander")) give(form.elements.expander, given.get("expander"));
   for (const [name, number] of Object.entries(usual())) form.elements[name].value = number;
-  for (const [name, text] of given) if (form.elements[name]) form.elements[name].value = text;
-  form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
-  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(show, LATER_MS); });
-  dark.addEventListener("change", () => latest && draw());
-  onResize(() => latest && draw());
+  for (const [name, text] of given) give(form.elements.namedItem(name), text);
+  listen(form, show, () => latest && draw());
   await show();
 };
 

@@ -1,6 +1,6 @@
 // The page that compares messages by stores with descriptor DMA: a question as a form, where descriptors win, a curve and a table.
-import { listenForFiles, pageOf } from "./dropped.js";
-import { ask, bytes, dark, element, onResize, setting, showProblem, stayConnected, theme } from "./session.js";
+import { begin, give, listen, offer } from "./form.js";
+import { ask, bytes, element, showProblem, theme } from "./session.js";
 import { fill } from "./table.js";
 import { listenForTaking, shellWord } from "./taking.js";
 
@@ -11,7 +11,7 @@ const ROWS = columns(HEADS, ["payload_bytes", "way", "buffers", "bound"]);
 const CROSSINGS = columns({ by: "by", first_bytes: "first (B)", from_bytes: "always from (B)" }, ["by", "first_bytes", "from_bytes"]);
 const BY = { latency: "latency", bandwidth: "bandwidth", cpu: "the core's time" };
 const WAYS = { uncached: "uncached", write_combined: "write-combined", descriptors: "descriptors" };
-const CURVE = "8:64K:x2", LATER_MS = 250, ERRORS = 1, NARROW = 500;
+const CURVE = "8:64K:x2", ERRORS = 1, NARROW = 500;
 const BYTES = "datum.value >= 1024 ? datum.value / 1024 + 'K' : datum.value";
 // Controls that change the profile: its keys.
 const KEYS = { buffers: "core.write_combining_buffers", "in-flight": "descriptors.messages_in_flight", inline: "descriptors.inline_bytes" };
@@ -19,7 +19,7 @@ const KEYS = { buffers: "core.write_combining_buffers", "in-flight": "descriptor
 const LINK = { generation: "--gen", lanes: "--lanes" };
 
 const form = byId("question");
-let found, latest, view, waiting, asked = 0;
+let found, latest, view, asked = 0;
 
 const value = (name) => form.elements[name].value.trim();
 const numbers = (names) => Object.fromEntries(names.filter(value).map((name) => [name, Number(value(name))]));
@@ -94,24 +94,11 @@ const show = async () => {
 };
 
 const start = async () => {
-  stayConnected();
-  // Without a server, pages lie in a folder of any address.
-  const root = document.documentElement.dataset.backEnd === "workers" ? "." : "";
-  listenForFiles((own) => location.assign(root + pageOf(own)));
-  found = await setting();
+  found = await begin();
   const { titles, first } = found.messages;
-  for (const [name, title] of Object.entries(titles)) form.elements.profile.append(element("option", { value: name, textContent: name, title }));
-  for (const [name, text] of [...Object.entries(first), ...new URLSearchParams(location.search)]) {
-    const control = form.elements.namedItem(name), before = control?.value;
-    if (!control) continue;
-    control.value = text;
-    // A choice that the form does not have leaves it as it is.
-    if (control.tagName === "SELECT" && control.selectedIndex < 0) control.value = before;
-  }
-  form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
-  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(show, LATER_MS); });
-  dark.addEventListener("change", () => latest && draw());
-  onResize(() => latest && draw());
+  offer(form.elements.profile, titles);
+  for (const [name, text] of [...Object.entries(first), ...new URLSearchParams(location.search)]) give(form.elements.namedItem(name), text);
+  listen(form, show, () => latest && draw());
   listenForTaking({ name: "messages", view: () => view, rows: () => latest?.messages.flatMap(ways) ?? [] });
   await show();
 };

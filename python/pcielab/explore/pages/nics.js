@@ -1,18 +1,18 @@
 // The page that asks why a NIC moves no more frames: a question as a form, the answer of `why`, and the NIC's features and queues.
 import { drawAnswer, showAnswer } from "./answer.js";
-import { listenForFiles, pageOf } from "./dropped.js";
-import { ask, dark, element, onResize, setting, showProblem, stayConnected, theme } from "./session.js";
+import { begin, give, listen, offer } from "./form.js";
+import { ask, element, showProblem, theme } from "./session.js";
 import { fill } from "./table.js";
 import { listenForTaking, shellWord } from "./taking.js";
 
 const byId = (id) => document.getElementById(id);
-const OWN_FILE = "nic.toml", LATER_MS = 250;
+const OWN_FILE = "nic.toml";
 // Words of the address, with their options of the command and their keys of the link.
 const LINK = { generation: ["--gen", "generation"], lanes: ["--lanes", "lanes"], mps: ["--mps", "mps_bytes"], mrrs: ["--mrrs", "mrrs_bytes"] };
 const QUEUES = ["key", "value", "meaning", "source"].map((key) => ({ key, head: key, kind: "name" }));
 
 const form = byId("question");
-let found, latest, view, waiting, asked = 0;
+let found, latest, view, asked = 0;
 // What the form does not hold: features that are on, changes of the NIC by dotted key, and the text of an own NIC.
 const state = { features: [], sets: {}, own: null };
 
@@ -118,36 +118,22 @@ const keep = async (file) => {
 
 const template = () => `name = "mine"\ndescription = "My NIC"\nprovenance = "my data sheet"\nbase = "${value("nic")}"\n\n[queues]\nring_descriptors = 256\n`;
 
-const listen = () => {
-  form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
+const listenToControls = () => {
+  listen(form, show, () => latest && draw());
+  // Another NIC is asked about at once.
+  form.elements.nic.addEventListener("input", (event) => event.stopPropagation());
   form.elements.nic.addEventListener("change", () => take(null));
-  form.addEventListener("input", ({ target }) => {
-    clearTimeout(waiting);
-    if (target.name !== "nic") waiting = setTimeout(show, LATER_MS);
-  });
   byId("take-own").addEventListener("click", () => take(byId("own").value));
   byId("leave-own").addEventListener("click", () => take(null));
-  dark.addEventListener("change", () => latest && draw());
-  onResize(() => latest && draw());
   listenForTaking({ name: "nic", view: () => view, rows: () => latest?.answer.bars ?? [] });
 };
 
 const start = async () => {
-  stayConnected();
-  // Without a server, pages lie in a folder of any address.
-  const root = document.documentElement.dataset.backEnd === "workers" ? "." : "";
-  listenForFiles((own) => location.assign(root + pageOf(own)), keep);
-  found = await setting();
-  for (const [name, title] of Object.entries(found.nics.names)) form.elements.nic.append(element("option", { value: name, textContent: name, title }));
+  found = await begin(keep);
+  offer(form.elements.nic, found.nics.names);
   for (const line of found.nics.lines) form.elements.line.append(element("option", { value: line, textContent: line }));
   const given = new URLSearchParams(location.search);
-  for (const [name, text] of given.size ? given : Object.entries(found.nics.first)) {
-    const control = form.elements.namedItem(name), before = control?.value;
-    if (!control) continue;
-    control.value = text;
-    // A choice that the form does not have leaves it as it is.
-    if (control.tagName === "SELECT" && control.selectedIndex < 0) control.value = before;
-  }
+  for (const [name, text] of given.size ? given : Object.entries(found.nics.first)) give(form.elements.namedItem(name), text);
   if (!value("frame")) form.elements.frame.value = found.nics.first.frame;
   state.features = given.getAll("feature");
   state.own = given.get("own");
@@ -156,7 +142,7 @@ const start = async () => {
     if (at > 0 && Number.isFinite(Number(change.slice(at + 1)))) state.sets[change.slice(0, at)] = Number(change.slice(at + 1));
   }
   byId("own").value = state.own ?? template();
-  listen();
+  listenToControls();
   await show();
 };
 

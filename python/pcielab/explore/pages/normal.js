@@ -1,6 +1,6 @@
 // The page that asks whether a value is normal: a question as a form, and its answer.
-import { listenForFiles } from "./dropped.js";
-import { ask, dark, element, setting, showProblem, stayConnected, theme } from "./session.js";
+import { begin, give, listen, offer } from "./form.js";
+import { ask, element, showProblem, theme } from "./session.js";
 import { fill } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
@@ -8,10 +8,10 @@ const columns = (heads, values) => Object.entries(heads).map(([key, head]) => ({
 const BOUNDS = columns({ bound: "bound", allows: "allows", unit: "unit", ratio: "ratio", because: "because", assumed: "assumed" }, ["allows", "ratio"]);
 const CAUSES = columns({ cause: "cause", title: "title", effect: "effect", origin: "origin", check: "check" }, []);
 const FIGURES = columns({ id: "id", ratio: "ratio", value: "value", unit: "unit", quantity: "quantity", link: "link", device: "device", year: "year", source: "source" }, ["ratio", "value"]);
-const ERRORS = 1, LATER_MS = 250, NARROW = 500;
+const ERRORS = 1, NARROW = 500;
 
 const form = byId("question");
-let found, latest, waiting, asked = 0;
+let found, latest, asked = 0;
 
 const fields = () => Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim()));
 
@@ -49,18 +49,11 @@ const show = async () => {
 };
 
 const start = async () => {
-  stayConnected();
-  listenForFiles();
-  found = await setting();
-  for (const [name, choices] of Object.entries(found.normal)) {
-    const options = Object.entries(choices).map(([value, title]) => element("option", { value, textContent: value, title }));
-    form.elements[name].append(...options);
-  }
-  for (const [name, text] of new URLSearchParams(location.search)) if (form.elements[name]) form.elements[name].value = text;
+  found = await begin();
+  for (const [name, choices] of Object.entries(found.normal)) offer(form.elements[name], choices);
+  for (const [name, text] of new URLSearchParams(location.search)) give(form.elements.namedItem(name), text);
   if (!location.search) form.elements.engine.value = "copy";
-  form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
-  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(show, LATER_MS); });
-  dark.addEventListener("change", () => latest && draw());
+  listen(form, show, () => latest && draw());
   await show();
 };
 
