@@ -2,7 +2,7 @@
 
 use pcie_model::mmio::{Bar, CoreProfile};
 use pcie_model::pio::MessageProfile;
-use pcie_model::{Engine, Expander, Model, Nic};
+use pcie_model::{Engine, Expander, Nic};
 use pcie_refusal::Refusal;
 use pcie_schema::Fitting;
 use pcie_wire::LinkParameters;
@@ -16,9 +16,6 @@ use crate::files::{Files, Kind, Layer, Stack, layers};
 use crate::merged::Source;
 use crate::system::{read_system, recorded_as};
 use crate::value::{Table, Value};
-
-/// Least bytes of a read whose rate tells how long more descriptors take.
-const LEAST_READ_BYTES: u64 = 64;
 
 /// A description that has a file of its own.
 pub trait InFile: Fitting + Serialize {
@@ -398,11 +395,7 @@ impl Single<MessageProfile> {
     /// The number is out of range.
     pub fn with_batch(&self, messages: u32) -> Result<Self, Refusal> {
         let path = &self.content.descriptors;
-        let more = i64::from(messages) - i64::from(path.messages_per_doorbell);
-        let more_bytes = more * i64::from(path.descriptor_bytes);
-        let model = Model::of_measured_link(&self.content)?;
-        let read = model.bandwidth(more_bytes.unsigned_abs().max(LEAST_READ_BYTES), 0)?.read;
-        let more_ns = (more_bytes as f64 * 8.0 / read.gbps).max(0.0);
+        let more_ns = self.content.longer_descriptors_ns(messages)?;
         let changes = json!({
             "descriptors.messages_per_doorbell": messages,
             "descriptors.payload_request_ns": path.payload_request_ns + more_ns,

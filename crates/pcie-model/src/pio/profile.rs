@@ -9,9 +9,13 @@ use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 use super::WORD_BYTES;
+use crate::Model;
 use crate::mmio::{
     Bar, BarReads, BarStores, Between, CoreLoads, CoreProfile, CoreRoot, CoreStores, EvictedOrder, Mmio,
 };
+
+/// Least bytes of a read whose rate tells how long more descriptors take.
+const LEAST_READ_BYTES: u64 = 64;
 
 /// How messages go from a core to a device: by stores, and by descriptors.
 ///
@@ -254,6 +258,19 @@ impl MessageProfile {
     /// The link is not valid.
     pub fn measured_link(&self) -> Result<LinkConfiguration, Refusal> {
         LinkConfiguration::try_from(self.link)
+    }
+
+    /// How much longer the read of descriptors takes with more messages for each doorbell, ns: the time of the bytes
+    /// beyond the profile's own, at the rate of reads on its link. 0 for fewer messages.
+    ///
+    /// # Errors
+    /// The link is not valid.
+    pub fn longer_descriptors_ns(&self, messages_per_doorbell: u32) -> Result<f64, Refusal> {
+        let path = &self.descriptors;
+        let more = messages_per_doorbell.saturating_sub(path.messages_per_doorbell);
+        let more_bytes = u64::from(more) * u64::from(path.descriptor_bytes);
+        let read = Model::of_measured_link(self)?.bandwidth(more_bytes.max(LEAST_READ_BYTES), 0)?.read;
+        Ok(more_bytes as f64 * 8.0 / read.gbps)
     }
 
     /// The machine's part of the measured times.
