@@ -114,8 +114,8 @@ test: compiled ## Run every linter and every test
 
 .PHONY: compiled
 # Beforehand, so that no test waits for another's compiler. What links for a minute on one core leaves the other to its neighbour.
-# The extension comes after `rust-compiled`, which makes it: two at a time would build the same files.
 # Packages are installed beside the compiler.
+# The extension comes after `rust-compiled`, which makes it: two at a time would build the same files.
 compiled: rust
 	$(MAKE) --no-print-directory --jobs=2 rust-compiled $(VENV)/.extras-installed target/rtl/pcielab-rtl
 	$(MAKE) --no-print-directory --jobs=2 $(EXTENSION) page-if-possible

@@ -1,6 +1,6 @@
 """Tables in Markdown, for issues and pages; `--format markdown` of commands that print them.
 
-Stands alone: `pcielab expect` and `pcielab tlp` share it, and nothing else.
+Stands alone: `pcielab expect` and `pcielab tlp` share it.
 """
 
 from collections.abc import Iterable, Sequence
