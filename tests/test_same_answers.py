@@ -13,7 +13,7 @@ from pcielab import Frames, _core, model, single_test
 from pcielab.explore import answers
 from pcielab.explore.page_files import described
 from pcielab.explore.question import START, Systems
-from pcielab.explore.site import shipped_tables
+from pcielab.library.shipped import profile_tables
 from pcielab.model import Ethernet
 from pcielab.report.figures.why import draw_why
 from shell import refuse, succeed
@@ -154,7 +154,7 @@ def test_a_file_of_ones_own_says_without_a_server_and_python_what_nobody_measure
     printed = succeed("why", *options).stdout.splitlines()[:3]
     assert "(assumed)" in printed[0]
 
-    shipped = shipped_tables("system", "host", "device", "link")
+    shipped = profile_tables("system", "host", "device", "link")
     own = json.loads(_core.ask_page("own", json.dumps({"file": "mine.toml", "text": text, "shipped": shipped})))
     keys = {key: list(own[key].items()) for key in ("unmeasured", "borrowed")}
     asked = {

@@ -10,12 +10,10 @@ import pandas as pd
 
 from pcielab import fabric, model
 from pcielab.explore.cores import shipped_sides
-from pcielab.explore.expanders import shipped_expanders
-from pcielab.explore.messages import shipped_files
-from pcielab.explore.nics import shipped_nics
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.packet_rates import stated_rates
-from pcielab.library.profiles import names, resolve
+from pcielab.library.profiles import KINDS, names, resolve
+from pcielab.library.shipped import profile_tables
 from pcielab.library.suites import load_message_suite, single_test
 from pcielab.work.frames import Frames
 
@@ -94,7 +92,7 @@ def _messages() -> Iterator[tuple[str, Any]]:
 
 
 def _expanders() -> Iterator[tuple[str, Any]]:
-    shipped = {"expander": shipped_expanders()}
+    shipped = profile_tables("expander")
     for nth in range(1000):
         changes = {"link.lanes": (4, 8, 16)[nth % 3]} | ({"link.flit_bytes": 64} if nth == 7 else {})
         described = {"name": "cxl2-ddr5-5600", "changes": changes, "shipped": shipped}
@@ -104,7 +102,7 @@ def _expanders() -> Iterator[tuple[str, Any]]:
 def _nics() -> Iterator[tuple[str, Any]]:
     names = ("connectx-6-dx", "connectx-5+mprq", "niantic-dpdk", "intel-e810", "connectx-7", "no")
     for nth, name in enumerate(names):
-        nic = {"name": name, "shipped": {"nic": shipped_nics()}, "changes": {"queues.pairs": nth + 1}}
+        nic = {"name": name, "shipped": profile_tables("nic"), "changes": {"queues.pairs": nth + 1}}
         frames = {"line_gbps": (100, 400)[nth % 2], "frame_bytes": 64 + 61 * nth}
         measured = {"measured": 7.5 * (nth + 1)} if nth % 2 else {}
         link = {"lanes": 8} if nth % 3 else {}
@@ -112,8 +110,12 @@ def _nics() -> Iterator[tuple[str, Any]]:
 
 
 def _pios() -> Iterator[tuple[str, Any]]:
-    for nth, name in enumerate(cycle(shipped_files()["messages"])):
-        profile = {"name": name, "shipped": shipped_files(), "changes": {"core.write_combining_buffers": nth + 1}}
+    for nth, name in enumerate(cycle(profile_tables("messages")["messages"])):
+        profile = {
+            "name": name,
+            "shipped": profile_tables("messages", *KINDS),
+            "changes": {"core.write_combining_buffers": nth + 1},
+        }
         link = {"generation": nth % 7 + 1} if nth % 2 else {}
         yield "pio", {"profile": profile, "payloads": "8:4K:x3", "batch": 4**nth, "link": link}
 

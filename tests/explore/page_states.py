@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from pcielab.explore.messages import shipped_files
-from pcielab.explore.nics import shipped_nics
+from pcielab.library.shipped import profile_tables
 
 Words = list[tuple[str, Any]]
 """Words of an address; one may occur several times."""
@@ -20,9 +19,9 @@ def states(page: str, count: int) -> Iterator[str]:
 
 
 def _nic(draw: random.Random) -> Words:
-    name, table = draw.choice(list(shipped_nics().items()))
+    name, table = draw.choice(list(profile_tables("nic")["nic"].items()))
     while "base" in table and not table.get("switch"):
-        name, table = draw.choice(list(shipped_nics().items()))
+        name, table = draw.choice(list(profile_tables("nic")["nic"].items()))
     switches = list(table.get("switch", {}))
     words: Words = [
         ("nic", name),
@@ -41,7 +40,7 @@ def _nic(draw: random.Random) -> Words:
 
 def _messages(draw: random.Random) -> Words:
     sizes = ",".join(str(draw.randint(1, 65_536)) for _ in range(draw.randint(1, 6)))
-    words: Words = [("profile", draw.choice(list(shipped_files()["messages"]))), ("sizes", sizes)]
+    words: Words = [("profile", draw.choice(list(profile_tables("messages")["messages"]))), ("sizes", sizes)]
     for name, most in (("batch", 64), ("in-flight", 256), ("inline", 1024), ("buffers", 64)):
         words += [(name, draw.randint(1, most))] if draw.random() < 0.4 else []
     words += [("generation", draw.randint(1, 7))] if draw.random() < 0.5 else []

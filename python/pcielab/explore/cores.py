@@ -12,15 +12,15 @@ from pcielab import _core
 from pcielab.analysis.why.access import STEPS
 from pcielab.errors import refusal
 from pcielab.library.cores import PRESENT_DAY, bar_for
-from pcielab.library.input_files import read_toml
-from pcielab.library.shipped import ProfileKind, profile_files
+from pcielab.library.shipped import profile_tables
 from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 
 
 @cache
 def shipped_sides() -> dict[str, dict[str, Any]]:
     """The tables of shipped cores and BARs by kind and name, without the sources of single keys."""
-    return {kind: {name: _table(read_toml(path)) for name, path in profile_files(kind).items()} for kind in _SIDES}
+    tables = profile_tables("core", "bar")
+    return {kind: {name: _table(table) for name, table in of_kind.items()} for kind, of_kind in tables.items()}
 
 
 def setting() -> dict[str, Any]:
@@ -48,9 +48,6 @@ def answered(asked: Any) -> list[Any]:
     sides = {kind: {"name": asked.get(kind), "shipped": {kind: table}} for kind, table in shipped_sides().items()}
     found: list[Any] = json.loads(_core.ask_page("accesses", json.dumps({**asked, **sides})))
     return found
-
-
-_SIDES: tuple[ProfileKind, ...] = ("core", "bar")
 
 
 def _table(whole: dict[str, Any]) -> dict[str, Any]:

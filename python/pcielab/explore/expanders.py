@@ -10,18 +10,12 @@ from typing import Any
 from pcielab import _core
 from pcielab.analysis.why.expander import FULL
 from pcielab.errors import refusal
-from pcielab.library.input_files import read_toml
-from pcielab.library.shipped import profile_files
-
-
-def shipped_expanders() -> dict[str, dict[str, Any]]:
-    """The tables of the shipped files by name."""
-    return {name: read_toml(path) for name, path in profile_files("expander").items()}
+from pcielab.library.shipped import profile_tables
 
 
 def setting() -> dict[str, Any]:
     """What the page needs first: the shipped expanders, and what each bound means."""
-    return {"shipped": shipped_expanders(), "because": FULL}
+    return {"shipped": profile_tables("expander")["expander"], "because": FULL}
 
 
 def answered(asked: Any) -> list[Any]:
@@ -37,6 +31,6 @@ def answered(asked: Any) -> list[Any]:
         raise refusal("wrong-type", "give an object")
     own = {key: asked[key] for key in ("name", "changes") if key in asked}
     question = {key: value for key, value in asked.items() if key not in own}
-    described = {**own, "shipped": {"expander": shipped_expanders()}}
+    described = {**own, "shipped": profile_tables("expander")}
     found: list[Any] = json.loads(_core.ask_page("expander", json.dumps({**question, "expander": described})))
     return found

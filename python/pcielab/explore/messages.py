@@ -4,29 +4,21 @@ Stands alone: one page asks this.
 """
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from pcielab.errors import refusal
 from pcielab.explore.answers import ask_page
 from pcielab.library.cores import PRESENT_DAY
-from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import KINDS
-from pcielab.library.shipped import ProfileKind, profile_files
+from pcielab.library.shipped import profile_tables
 
 SIZES = "20,64,256,1K,4K,16K,64K"
 """Payloads of the table that the page opens with."""
 
 
-@cache
-def shipped_files() -> dict[str, dict[str, Any]]:
-    """The tables of the shipped files by kind and name: messages, and the systems that their times are of."""
-    return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in _OF_MESSAGES}
-
-
 def setting() -> dict[str, Any]:
     """What the page needs first: names and titles of the profiles, and what it opens with."""
-    titles = {name: table["title"] for name, table in shipped_files()["messages"].items()}
+    titles = {name: table["title"] for name, table in profile_tables("messages")["messages"].items()}
     return {"titles": titles, "first": {"profile": PRESENT_DAY[max(PRESENT_DAY)], "sizes": SIZES}}
 
 
@@ -42,8 +34,7 @@ def answered(asked: Any) -> dict[str, Any]:
     """
     if not isinstance(asked, Mapping) or not isinstance(asked.get("profile"), Mapping):
         raise refusal("wrong-type", "give an object with a profile")
-    found: dict[str, Any] = ask_page("pio", {**asked, "profile": {**asked["profile"], "shipped": shipped_files()}})
+    # Messages name the systems that their times are of.
+    profile = {**asked["profile"], "shipped": profile_tables("messages", *KINDS)}
+    found: dict[str, Any] = ask_page("pio", {**asked, "profile": profile})
     return found
-
-
-_OF_MESSAGES: tuple[ProfileKind, ...] = ("messages", *KINDS)

@@ -4,29 +4,21 @@ Stands alone: one page asks this.
 """
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from pcielab._core import LINE_RATES_GBPS
 from pcielab.errors import refusal
 from pcielab.explore.answers import ask_page
-from pcielab.library.input_files import read_toml
 from pcielab.library.packet_rates import stated_rates
-from pcielab.library.shipped import profile_files
+from pcielab.library.shipped import profile_tables
 
 FIRST = {"nic": "connectx-6-dx", "line": 100, "frame": 64, "measured": 60, "generation": 3, "lanes": 16}
 """The question that the page opens with."""
 
 
-@cache
-def shipped_nics() -> dict[str, dict[str, Any]]:
-    """The tables of the shipped files by name."""
-    return {name: read_toml(path) for name, path in profile_files("nic").items()}
-
-
 def setting() -> dict[str, Any]:
     """What the page needs first: NICs, lines, the question that it opens with, and packet rates of vendors."""
-    names = {name: table["description"] for name, table in shipped_nics().items()}
+    names = {name: table["description"] for name, table in profile_tables("nic")["nic"].items()}
     return {"names": names, "lines": LINE_RATES_GBPS, "first": FIRST, "stated": stated_rates()}
 
 
@@ -42,6 +34,6 @@ def answered(asked: Any) -> dict[str, Any]:
     """
     if not isinstance(asked, Mapping) or not isinstance(asked.get("nic"), Mapping):
         raise refusal("wrong-type", "give an object with a nic")
-    nic = {**asked["nic"], "shipped": {"nic": shipped_nics()}}
+    nic = {**asked["nic"], "shipped": profile_tables("nic")}
     found: dict[str, Any] = ask_page("why-nic", {**asked, "nic": nic, "stated": stated_rates()})
     return found

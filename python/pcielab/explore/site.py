@@ -12,9 +12,8 @@ from typing import Any
 
 from pcielab.explore.page_files import described, html, page_file, page_files, setting_of
 from pcielab.explore.question import Question, Systems
-from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import KINDS
-from pcielab.library.shipped import ProfileKind, profile_files
+from pcielab.library.shipped import profile_tables
 from pcielab.report.html import vega_script
 from pcielab.strict_json import strict_json
 
@@ -35,9 +34,9 @@ def site_files(compiled: Path) -> dict[str, bytes]:
         **{f"{name}.html": html(name, _LINKS, without_server=True).encode() for name in _PAGES},
         "vega.js": vega_script().encode(),
         "data/setting.json": _json(setting_of(systems)),
-        "data/profiles.json": _json(shipped_tables(*KINDS)),
-        "data/nics.json": _json(shipped_tables("nic")),
-        "data/messages.json": _json(shipped_tables("messages")),
+        "data/profiles.json": _json(profile_tables(*KINDS)),
+        "data/nics.json": _json(profile_tables("nic")),
+        "data/messages.json": _json(profile_tables("messages")),
         **{f"data/{name}.json": _json(_described(systems, name)) for name in systems.names},
         **{f"pages/{name}": page_file(name) for name in sorted(page_files())},
         **{f"pages/{name}": (compiled / name).read_bytes() for name in _COMPILED},
@@ -48,11 +47,6 @@ def _described(systems: Systems, name: str) -> dict[str, Any]:
     """A system as pages take it, and resolved as the simulator takes it."""
     system = systems.resolved(Question(system=name))
     return {**described(system), "system": json.loads(system.to_json())}
-
-
-def shipped_tables(*kinds: ProfileKind) -> dict[str, dict[str, Any]]:
-    """The tables of shipped files by kind and name, for questions about them and own files that name them."""
-    return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in kinds}
 
 
 def _json(content: object) -> bytes:

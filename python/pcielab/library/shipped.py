@@ -6,7 +6,7 @@ links, so that the same path works in an editable install and in an installed wh
 
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pcielab.library.input_files import read_toml
 
@@ -43,6 +43,12 @@ def directory(kind: str) -> Path:
 def profile_files(kind: ProfileKind) -> dict[str, Path]:
     """The files of a kind of profiles by name."""
     return _files(directory("profiles") / PROFILE_FOLDERS[kind])
+
+
+@cache
+def profile_tables(*kinds: ProfileKind) -> dict[str, dict[str, dict[str, Any]]]:
+    """The tables of the shipped files by kind and name, as the compiled half takes them."""
+    return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in kinds}
 
 
 def suite_files(kind: SuiteKind) -> dict[str, Path]:
