@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -63,12 +64,15 @@ def test_every_package_is_listed_in_the_order_of_its_layer() -> None:
         assert set(first) == layer
 
 
-def package_files() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def package_files() -> list[tuple[str, ast.Module]]:
     """The files of the Python package but its tests, by their path in it."""
     package = ROOT / "python" / "pcielab"
-    for path in package.rglob("*.py"):
-        if not path.stem.startswith("test_") and not path.stem.endswith("_test") and path.stem != "conftest":
-            yield str(path.relative_to(package)), ast.parse(path.read_text())
+    return [
+        (str(path.relative_to(package)), ast.parse(path.read_text()))
+        for path in package.rglob("*.py")
+        if not path.stem.startswith("test_") and not path.stem.endswith("_test") and path.stem != "conftest"
+    ]
 
 
 def imported_by(tree: ast.Module) -> Iterator[str]:

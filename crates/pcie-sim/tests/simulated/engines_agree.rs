@@ -38,7 +38,7 @@ fn assert_equal_over(count: u64, machine: &Machine, test: &Test, state: &State, 
 }
 
 /// Transactions of each part of a comparison: several times as many as there are tags, buffers and pool lines.
-const COUNT: u64 = 2_500;
+const COUNT: u64 = 1_500;
 /// The same where what is compared comes once in a millisecond.
 const LONG: u64 = 8_000;
 

@@ -52,7 +52,7 @@ fn changed(system: &System, keys: &[&str], factor: f64) -> System {
 
 /// Time per transaction once the credits of a fast start are used up.
 fn steady_ns(machine: &Machine, operation: Operation, size: u64) -> f64 {
-    machines::steady_ns(machine, &dma(operation, size, 1 << 20), machine.boot(), 16_000, 16_000)
+    machines::steady_ns(machine, &dma(operation, size, 1 << 20), machine.boot(), 8_000, 12_000)
 }
 
 /// Share of the bandwidth that a machine may lose with a faster resource.

@@ -25,9 +25,10 @@ fn assert_equal(machine: &Machine, test: &Test, context: &str) {
 
 #[test]
 fn parts_of_writes_end_alike_over_a_grid_of_tests() {
-    for name in ["snb", "netfpga-hsw", "gen5-x16"] {
+    const PATTERNS: [Pattern; 3] = [Pattern::Random, Pattern::Sequential, Pattern::Fixed];
+    for (system_nth, name) in ["snb", "netfpga-hsw", "gen5-x16"].into_iter().enumerate() {
         let machine = system(name, &[("iommu", json!("off"))]);
-        for (size, host_offset_bytes) in [
+        for (nth, (size, host_offset_bytes)) in [
             (8, 0),
             (24, 0),
             (64, 0),
@@ -39,17 +40,22 @@ fn parts_of_writes_end_alike_over_a_grid_of_tests() {
             (769, 0),
             (1024, 63),
             (2048, 0),
-        ] {
-            for (window, workers) in [(8 << 10, 96), (32 << 20, 96), (1 << 20, 3)] {
-                for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Fixed] {
-                    let test = Test {
-                        pattern,
-                        host_offset_bytes,
-                        outstanding: Some(workers),
-                        ..Test::random_dma(Operation::BwWr, size, window, 1 << 23)
-                    };
-                    assert_equal(&machine, &test, &format!("{name}, {workers} workers, {pattern:?}"));
-                }
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            for (row, (window, workers)) in
+                [(8 << 10, 96), (32 << 20, 96), (1 << 20, 3)].into_iter().enumerate()
+            {
+                // Each size has each pattern with each window, on one of the systems.
+                let pattern = PATTERNS[(system_nth + nth + row) % PATTERNS.len()];
+                let test = Test {
+                    pattern,
+                    host_offset_bytes,
+                    outstanding: Some(workers),
+                    ..Test::random_dma(Operation::BwWr, size, window, 1 << 23)
+                };
+                assert_equal(&machine, &test, &format!("{name}, {workers} workers, {pattern:?}"));
             }
         }
     }
