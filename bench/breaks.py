@@ -54,7 +54,12 @@ PARTS = {
     ),
     "why": Part(
         ("analysis/why/*.py",),
-        ("tests/test_worded_claims.py", "python/pcielab/analysis/why", "tests/test_why_command.py"),
+        (
+            "tests/test_worded_claims.py",
+            "python/pcielab/analysis/why",
+            "tests/test_why_command.py",
+            "tests/test_same_answers.py",
+        ),
     ),
     "analysis": Part(
         (

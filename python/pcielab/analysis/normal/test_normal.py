@@ -72,6 +72,18 @@ def test_bounds_are_those_of_a_calculation_by_hand() -> None:
     assert peak == pytest.approx(8 * 16 * 128 / 130 / 8 * 256 / 276 * SKIPS, rel=2.5e-3)
 
 
+def test_bounds_of_an_expander_name_its_mix() -> None:
+    asked: dict[str, Any] = {
+        "link": "gen5x8",
+        "device": "CXL memory expander",
+        "engine": "core",
+        "read_share": 0.3,
+    }
+    because = [bound.because for bound in normal("both", "20GB/s", **asked).bounds]
+    assert len(because) == 4
+    assert all(one.endswith("(30 % reads)") for one in because)
+
+
 COPY = {"engine": "copy"}
 THREADS: list[tuple[str, str, dict[str, str], str, float, float, str | None]] = [
     # 57 GB/s to an H100: is the VM fine?
