@@ -70,7 +70,7 @@ module command_engine #(
     typedef enum logic [1:0] {OFF, PREPARE_POOLS, EXECUTE, HALTED} state_t;
 
     state_t execution;
-    logic go, executor_rst, store_bad;
+    logic go, ends, executor_rst, store_bad;
     logic [CLOCKS_WIDTH-1:0] clock;
 
     assign prepare = execution == OFF && settings.commands.enable && free && bus_master;
@@ -78,7 +78,9 @@ module command_engine #(
     assign halted = execution == HALTED;
     assign drop = halted;
     assign go = ready && bus_master && settings.commands.enable && !reset_pending;
-    assign executor_rst = rst || !active;
+    // A request that is offered leaves whole, and none begins in the clock in which `active` falls.
+    assign ends = active && !settings.commands.enable && !writes.valid && !notices.valid;
+    assign executor_rst = rst || !active || ends;
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
         stores_bad <= stores_bad + 32'(store_bad);
@@ -94,8 +96,7 @@ module command_engine #(
             end
             default:;
         endcase
-        // A request that is offered leaves whole.
-        if (active && !settings.commands.enable && !writes.valid && !notices.valid) begin
+        if (ends) begin
             execution <= OFF;
             active <= 1'b0;
         end

@@ -12,6 +12,7 @@ from commands import Command
 from test_commands import (
     READ_END,
     a_fault_halts_until_a_reset,
+    a_request_that_begins_as_commands_end_leaves_whole,
     a_reset_ends_commands_at_any_time,
     engine,
     every_command_moves_its_bytes,
@@ -25,6 +26,7 @@ from test_commands import (
 
 __all__ = [
     "a_fault_halts_until_a_reset",
+    "a_request_that_begins_as_commands_end_leaves_whole",
     "a_reset_ends_commands_at_any_time",
     "every_command_moves_its_bytes",
     "lengths_and_offsets_at_their_limits",

@@ -434,6 +434,27 @@ async def a_reset_ends_commands_at_any_time(dut: Any) -> None:
 
 
 @cocotb.test()
+async def a_request_that_begins_as_commands_end_leaves_whole(dut: Any) -> None:
+    """Commands are disabled in each clock around that in which a write would begin.
+
+    Without notices, so that writes were served last, and pass in the clock in which they are offered.
+    """
+    _, host, engine_ = await engine(dut)
+    host.manners.ready_percent = 100
+    for later in reversed(range(90)):
+        await engine_.enable()
+        await engine_.submit(Command(True, READ_END, 0, 256, notify=False))
+        await clocks(dut, later)
+        await engine_.disable()
+        await clocks(dut, 100)
+        assert host.arriving is None, f"disabled {later} clocks after the command"
+    await engine_.enable()
+    await engine_.submit(Command(True, READ_END, 0, 256))
+    await engine_.until_done(1)
+    await engine_.disable()
+
+
+@cocotb.test()
 async def tests_and_commands_exclude_each_other(dut: Any) -> None:
     """No test starts while commands are enabled; commands wait for a running test. Both work after each other."""
     core, host, engine_ = await engine(dut)
