@@ -42,6 +42,9 @@ KINDS = {
 }
 """Prefixes of the names of cells."""
 MOST_LEVELS = 8
+WIRE_PS = 1000
+"""Delay of a wire for Yosys' mapping. With its default of 300 ps, two small LUTs in turn count less than a large
+one, and paths get more levels than they need."""
 LIMIT_S = 3600
 KEPT = BUILDS / "synthesis"
 
@@ -106,7 +109,8 @@ def yosys(commands: list[str]) -> None:
 
 def synthesized(size: Size) -> Result:
     """The result of a size, kept or new; errors as in `yosys`."""
-    commands = [*gate(size), f"synth_xilinx -family xcup -flatten -top {TOP}"]
+    wires = f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}"
+    commands = [*gate(size), wires, f"synth_xilinx -family xcup -flatten -top {TOP}"]
     digest = hashlib.sha256("; ".join(commands).encode())
     for path in sources():
         digest.update(path.read_bytes())
