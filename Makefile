@@ -120,7 +120,7 @@ compiled: rust
 	$(MAKE) --no-print-directory --jobs=2 rust-compiled $(VENV)/.extras-installed target/rtl/pcielab-rtl
 	$(MAKE) --no-print-directory --jobs=2 $(EXTENSION) $(PAGE_FOR_TESTS)
 
-# Tests of the page without a server open it in this browser.
+# Tests of the page without a server open it in this browser, as tests/browser.py has it, and are skipped where it is missing.
 PAGE_FOR_TESTS := $(if $(wildcard /usr/bin/chromium),page-if-possible)
 
 .PHONY: page-if-possible

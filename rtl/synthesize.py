@@ -43,8 +43,8 @@ KINDS = {
 """Prefixes of the names of cells."""
 MOST_LEVELS = 8
 WIRE_PS = 1000
-"""Delay of a wire for Yosys' mapping. With its default of 300 ps, two small LUTs in turn count less than a large
-one, and paths get more levels than they need."""
+"""Delay of a wire for Yosys' mapping. With its default of 300 ps, two small LUTs in turn may count less than a
+large one, and paths get more levels than they need."""
 LIMIT_S = 3600
 KEPT = BUILDS / "synthesis"
 
