@@ -26,12 +26,10 @@ Cell: TypeAlias = str | int | float | bool | None
 
 _PIPED_WIDTH = 120
 """Letters of a line in a pipe or a file without COLUMNS."""
-_MANY_CELLS = 20_000
+_MANY_CELLS = 500_000
 """Cells of a table whose setting takes seconds."""
-_MANY_LETTERS = 2_000_000
+_MANY_LETTERS = 5_000_000
 """Letters of one."""
-_MOST_LETTERS = 10_000
-"""Letters of the widest word that a table has room for."""
 
 
 class Format(StrEnum):
@@ -207,17 +205,14 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
             # A pipe gets a title on one line.
             soft = not sys.stdout.isatty()
             Console(width=width).print(Text(printable(text, lines=True), style="italic"), soft_wrap=soft)
+    console = Console(markup=False, emoji=False)
     for part in parts:
-        # Never truncate: a word that is too wide is left for the terminal to wrap.
-        natural = Console(width=_MOST_LETTERS, markup=False, emoji=False).measure(part).maximum
-        # No markup and no emoji: a name may contain brackets or colons.
-        console = Console(width=max(width, natural), markup=False, emoji=False)
-        if sys.stdout.isatty():
-            console.print(part)
-            continue
-        with console.capture() as captured:
-            console.print(part)
-        print_data("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        # Never truncated: a word that is too wide is left for the terminal to wrap.
+        for line, is_head in part.lines(console.options.ascii_only):
+            if is_head and sys.stdout.isatty():
+                console.print(Text(line, style="bold"), soft_wrap=True)
+            else:
+                print_data(line)
 
 
 def _width() -> int:

@@ -6,13 +6,12 @@ the columns that tell its rows apart. A single row is printed one column above t
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from rich import box
+from rich.cells import cell_len
 
 _READABLE = 16
 """Letters to which a column of texts may be narrowed."""
@@ -59,7 +58,78 @@ class Column:
         return max(self.least, min(max(map(len, self.cells), default=0), _READABLE))
 
 
-def tables(columns: Sequence[Column], width: int) -> "tuple[str, list[Table]]":
+@dataclass(frozen=True)
+class Table:
+    """Texts that have been broken to fit, below each other in columns.
+
+    Attributes:
+        heads: The head of each column; empty if they have none.
+        rows: The texts of each row.
+        is_numeric: Whether each column is aligned to the right.
+        blanks: Blanks between columns; `None` if lines are between them, and around the table.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    is_numeric: tuple[bool, ...]
+    blanks: int | None = None
+
+    def lines(self, ascii_only: bool) -> Iterator[tuple[str, bool]]:
+        """Its lines, and whether each is of the heads; one that is empty without columns."""
+        if not self.is_numeric:
+            yield "", False
+            return
+        frame = self._box(ascii_only)
+        widths = self._widths()
+        if self.blanks is None:
+            outer = [width + 2 for width in widths]
+            yield frame.get_top(outer), False
+        else:
+            outer = [*(width + self.blanks - 1 for width in widths[:-1]), widths[-1]]
+        if self.heads:
+            edges = (frame.head_left, frame.head_vertical, frame.head_right)
+            yield from ((line, True) for line in self._set(self.heads, widths, edges, from_below=True))
+            yield frame.get_row(outer, "head", edge=self.blanks is None), False
+        edges = (frame.mid_left, frame.mid_vertical, frame.mid_right)
+        for row in self.rows:
+            yield from ((line, False) for line in self._set(row, widths, edges))
+        if self.blanks is None:
+            yield frame.get_bottom(outer), False
+
+    def _box(self, ascii_only: bool) -> box.Box:
+        if ascii_only:
+            return box.ASCII
+        if self.blanks is not None:
+            return box.SIMPLE_HEAD
+        return box.HEAVY_HEAD if self.heads else box.SQUARE
+
+    def _widths(self) -> list[int]:
+        """Letters of the longest line of each column."""
+        columns = zip(*([self.heads] if self.heads else []), *self.rows, strict=True)
+        return [max(cell_len(line) for text in set(texts) for line in text.split("\n")) for texts in columns]
+
+    def _set(
+        self, texts: Sequence[str], widths: Sequence[int], edges: tuple[str, str, str], from_below: bool = False
+    ) -> Iterator[str]:
+        """The lines of a row; a text of fewer lines stands at the top, or at the end."""
+        left, between, right = edges
+        cells = [text.split("\n") for text in texts]
+        height = max(map(len, cells))
+        for number in range(height):
+            set_ = []
+            for lines, width, is_numeric in zip(cells, widths, self.is_numeric, strict=True):
+                nth = number - (height - len(lines)) if from_below else number
+                line = lines[nth] if 0 <= nth < len(lines) else ""
+                line = line.rstrip() if is_numeric else line
+                blanks = " " * (width - cell_len(line))
+                set_.append(blanks + line if is_numeric else line + blanks)
+            if self.blanks is None:
+                yield f"{left} {f' {between} '.join(set_)} {right}"
+            else:
+                yield (" " * (self.blanks - 1) + between).join(set_).rstrip()
+
+
+def tables(columns: Sequence[Column], width: int) -> tuple[str, list[Table]]:
     """The columns as tables of at most `width` letters, and a line above them, empty without a constant.
 
     A table is wider only if a single word needs it.
@@ -105,36 +175,33 @@ def _keys(columns: list[Column], width: int) -> list[Column]:
     return [Column("row", tuple(str(number) for number in range(1, len(columns[0].cells) + 1)), is_numeric=True)]
 
 
-def _one_above_the_other(columns: Sequence[Column], width: int) -> "Table":
+def _one_above_the_other(columns: Sequence[Column], width: int) -> Table:
     """A single row, with one line per column."""
-    from rich.table import Table
-
-    room = width - _frame(2) - max(len(column.head) for column in columns)
-    table = Table(show_header=False)
-    for column in columns:
-        table.add_row(column.head, _broken(column.cells[0], max(room, _READABLE)))
-    return table
+    room = max(width - _frame(2) - max(len(column.head) for column in columns), _READABLE)
+    rows = tuple((column.head, _broken(column.cells[0], room)) for column in columns)
+    return Table((), rows, (False, False))
 
 
-def _side_by_side(columns: Sequence[Column], width: int) -> "Table":
+def _side_by_side(columns: Sequence[Column], width: int) -> Table:
     """A table; if it must be narrow, it breaks texts at spaces and hyphens, and has no frame."""
-    from rich import box
-    from rich.table import Table
-
-    room = sum(column.readable for column in columns)
-    if room + _frame(len(columns)) <= width:
-        table, between = Table(), _frame(len(columns))
-    else:
-        blanks = 2 if room + 2 * len(columns) <= width else 1
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, blanks - 1, 0, 0))
-        between = blanks * len(columns)
+    blanks, between = None, _frame(len(columns))
+    if _framed(columns) > width:
+        room = sum(column.readable for column in columns)
+        if room + between > width:
+            blanks = 2 if room + 2 * len(columns) <= width else 1
+            between = blanks * len(columns)
     widths = _widths(columns, width - between)
-    for column, room in zip(columns, widths, strict=True):
-        table.add_column(_broken(column.head, room), justify="right" if column.is_numeric else "left")
-    broken = [_each_broken(column.cells, room) for column, room in zip(columns, widths, strict=True)]
-    for row in zip(*broken, strict=True):
-        table.add_row(*row)
-    return table
+    return Table(
+        tuple(_broken(column.head, room) for column, room in zip(columns, widths, strict=True)),
+        tuple(
+            zip(
+                *(_each_broken(column.cells, room) for column, room in zip(columns, widths, strict=True)),
+                strict=True,
+            )
+        ),
+        tuple(column.is_numeric for column in columns),
+        blanks,
+    )
 
 
 def _framed(columns: Sequence[Column]) -> int:
@@ -150,6 +217,8 @@ def _frame(columns: int) -> int:
 def _widths(columns: Sequence[Column], room: int) -> list[int]:
     """Natural widths; if there is less room, heads are broken first, then long texts, then short ones."""
     widths = [column.natural for column in columns]
+    if sum(widths) <= room:
+        return widths
     unbroken_rows = [max(max(map(len, column.cells), default=0), column.least) for column in columns]
     readable, shortest = ([getattr(column, how) for column in columns] for how in ("readable", "least"))
     for least in (unbroken_rows, readable, shortest):
@@ -162,7 +231,12 @@ def _widths(columns: Sequence[Column], room: int) -> list[int]:
 
 
 def _longest_word(texts: Sequence[str]) -> int:
-    return max((len(word) for text in set(texts) for word in _lines(text, 1)), default=0)
+    longest = 0
+    for text in sorted(set(texts), key=len, reverse=True):
+        if len(text) <= longest:
+            break
+        longest = max((longest, *map(len, _lines(text, 1))))
+    return longest
 
 
 def _each_broken(texts: Sequence[str], width: int) -> list[str]:

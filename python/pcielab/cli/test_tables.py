@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from rich.console import Console
 
 from pcielab.cli.tables import Column, tables
 
@@ -14,11 +13,9 @@ def column(head: str, *cells: str, is_numeric: bool = False) -> Column:
 
 def printed(columns: list[Column], width: int) -> str:
     line, parts = tables(columns, width)
-    console = Console(width=max(width, 500))
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    return "\n".join(text for text in (line, capture.get()) if text)
+    return "\n".join(
+        [*([line] if line else []), *(text for part in parts for text, _ in part.lines(ascii_only=False))]
+    )
 
 
 WIDE = [
@@ -41,7 +38,7 @@ def test_wide_tables_fit_and_lose_nothing(width: int) -> None:
 
 def test_a_table_that_fits_is_one_with_all_columns() -> None:
     line, parts = tables(WIDE[:3], 80)
-    assert (line, len(parts), len(parts[0].columns)) == ("", 1, 3)
+    assert (line, len(parts), parts[0].heads) == ("", 1, ("test", "cache", "bound"))
 
 
 def test_what_all_rows_say_is_said_once() -> None:
@@ -53,13 +50,13 @@ def test_what_all_rows_say_is_said_once() -> None:
 def test_each_part_has_the_columns_that_tell_rows_apart() -> None:
     _, parts = tables(WIDE, 60)
     assert len(parts) > 2
-    assert {str(part.columns[0].header) for part in parts} == {"test"}
+    assert {part.heads[0] for part in parts} == {"test"}
 
 
 def test_rows_that_are_alike_are_numbered() -> None:
     alike = [column("name", *["x"] * 10, *["y"] * 10), *(one for one in WIDE if one.head.startswith("metric"))]
     _, parts = tables([*alike[:1], *(column(one.head, *["1", "2"] * 10) for one in alike[1:])], 60)
-    assert {str(part.columns[0].header) for part in parts} == {"row"}
+    assert {part.heads[0] for part in parts} == {"row"}
 
 
 def test_a_single_row_is_printed_one_column_above_the_other() -> None:
@@ -71,3 +68,35 @@ def test_a_single_row_is_printed_one_column_above_the_other() -> None:
 def test_tables_without_rows_or_columns_are_empty() -> None:
     assert tables([], 80)[0] == ""
     assert "name" in printed([column("name")], 80)
+
+
+def test_a_table_with_a_frame_and_one_without() -> None:
+    columns = [
+        column("a long head of words", "1.5", "22", is_numeric=True),
+        column("meaning", "日本", "a word " * 3),
+    ]
+    assert printed(columns, 80).splitlines() == [
+        "┏━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━┓",
+        "┃ a long head of words ┃ meaning               ┃",
+        "┡━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━┩",
+        "│                  1.5 │ 日本                  │",
+        "│                   22 │ a word a word a word  │",
+        "└──────────────────────┴───────────────────────┘",
+    ]
+    assert printed(columns, 14).splitlines() == [
+        "    a",
+        " long",
+        " head",
+        "   of",
+        "words meaning",
+        "─────────────",
+        "  1.5 日本",
+        "   22 a word",
+        "      a word",
+        "      a word",
+    ]
+    _, [only] = tables(columns, 80)
+    assert next(only.lines(ascii_only=True)) == (f"+{46 * '-'}+", False)
+    assert [line for line, is_head in only.lines(ascii_only=True) if is_head] == [
+        "| a long head of words | meaning               |"
+    ]
