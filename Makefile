@@ -193,7 +193,7 @@ lint: extension ## Check formatting, lints, types, layers, stubs and generated f
 	# Without a cache: mypy would have to check everything again after it.
 	MYPY_CACHE_DIR=/dev/null $(BIN)/python -m mypy.stubtest pcielab._core --mypy-config-file setup/stubtest.ini
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m generate --check
+	$(BIN)/python -m generate --check --unsimulated
 
 .PHONY: generate
 generate: extension ## Renew generated files (Python models, reference pages, schemas), pcielab.h and the fixtures of the Rust tests

@@ -74,7 +74,8 @@ boxes: compiled ## Make the ranges of `expect` from the tables with each site le
 	$(BIN)/python bench/boxes.py $(if $(ROWS),--rows $(ROWS)) $(if $(MACHINES),--machines $(MACHINES))
 
 .PHONY: test-longer
-test-longer: extension target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible ## Run the tests of tests/longer_tests.toml, which `make test` leaves out (6 minutes)
+test-longer: extension target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible ## Check pages with simulated numbers, and run the tests of tests/longer_tests.toml: `make test` leaves them out (6 minutes)
+	$(BIN)/python -m generate --check
 	$(APART) $(BIN)/python -m pytest -m 'longer and not slow' -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
 
 .PHONY: test-slow

@@ -22,7 +22,7 @@ LINES_GBPS = {
     "niantic-kernel": 40.0,
     "simple-nic": 40.0,
 }
-SIZES = (64, 128, 256, 512, 1024, 1518, 4096, 9000)
+SIZES = (64, 256, 1024, 1518, 9000)
 KEYS = {
     "descriptors-held": ("queues.descriptors_held", "prefetch"),
     "ring": ("queues.ring_descriptors", "rings of"),

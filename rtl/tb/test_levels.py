@@ -117,6 +117,7 @@ def test_unknown_cell_is_refused() -> None:
         Netlist(module(("URAM288", {"A": 2, "Q": 10})))
 
 
+@pytest.mark.slow
 def test_levels_of_a_mapped_design() -> None:
     text = """module top(input clk, input [31:0] a, b, output logic [31:0] sum, output logic odd);
         logic [31:0] c, d;

@@ -23,7 +23,7 @@ from workers import MEMORY_MOST, attempt, failures, failures_here, limited
 
 from pcielab import InputError
 
-SAMPLE, SAMPLES = 60, {"messages": 200}
+SAMPLE, SAMPLES = 40, {"messages": 200}
 """Inputs of each kind where no number is asked for, and of kinds with more of them."""
 _ASKED, _SEALED = os.environ.get("PCIELAB_INPUTS"), os.environ.get("PCIELAB_SEALED_STORES")
 _SHARES = {"stores": 4, **dict.fromkeys(tools.KINDS, 5), **dict.fromkeys(fabric_sources.KINDS, 2)}

@@ -8,7 +8,15 @@ import pytest
 from pcielab import load_suite, open_store, resolve, simulate, single_test
 from pcielab.analysis.compare import Comparison, compare
 from pcielab.analysis.validate.intervals import differences, judge, twin_of
-from pcielab.analysis.validate.known_errors import FILE, LEAST, Difference, KnownErrors, known_errors, learn
+from pcielab.analysis.validate.known_errors import (
+    FILE,
+    LEAST,
+    ROWS_LEAST,
+    Difference,
+    KnownErrors,
+    known_errors,
+    learn,
+)
 from pcielab.analysis.validate.row_classes import RowClass, RowClasses
 from pcielab.analysis.validate.test_scores import SUITE
 from pcielab.formats.exporters import export
@@ -89,6 +97,10 @@ def test_a_class_of_few_rows_or_of_one_machine_asks_a_wider_one() -> None:
     assert wider is not None
     assert (wider.size_up_to_bytes, wider.rows) == (0, 42)
     assert learn(made({"a": plenty, "a-nosp": plenty}), "card").of(READ) is None
+    assert learn(made({"a": plenty[:ROWS_LEAST], "b": []}), "card").of(READ) is None
+    halves = {"a": plenty[: ROWS_LEAST // 2], "b": plenty[: ROWS_LEAST - ROWS_LEAST // 2]}
+    assert learn(made(halves), "card").of(READ) is not None, "as many rows as suffice"
+    assert learn(made({**halves, "b": halves["b"][1:]}), "card").of(READ) is None, "one row less"
     assert errors.of(READ._replace(name="BW_DMA_WR")) is None
 
 
