@@ -50,7 +50,13 @@ PARTS = {
     ),
     "stores": Part(
         ("store/*.py", "formats/**/*.py"),
-        ("python/pcielab/store", "python/pcielab/formats", "tests/mutations", "tests/test_foreign_stores.py"),
+        (
+            "python/pcielab/store",
+            "python/pcielab/formats",
+            "tests/mutations",
+            "tests/test_foreign_stores.py",
+            "tests/test_tool_imports.py",
+        ),
     ),
     "why": Part(
         ("analysis/why/*.py",),

@@ -76,6 +76,12 @@ def test_flit_mode_stays_at_lower_rates() -> None:
     assert (link("Flit+"), link("Flit-"), link("")) == ((4, True), (4, False), (4, False))
 
 
+@pytest.mark.parametrize(("speed_gtps", "generation", "flit"), [(32, 5, False), (64, 6, True)])
+def test_a_link_at_64_gtps_is_in_flit_mode(speed_gtps: int, generation: int, flit: bool) -> None:
+    found = link_of(find(parse(PRESENT.replace("Speed 16GT/s", f"Speed {speed_gtps}GT/s"))))
+    assert (found.generation, found.flit) == (generation, flit)
+
+
 def test_ecrc_of_completions_is_that_of_the_root_port() -> None:
     """Not of a switch's ports, nor of another root port, though both append one."""
 
