@@ -205,14 +205,15 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
             # A pipe gets a title on one line.
             soft = not sys.stdout.isatty()
             Console(width=width).print(Text(printable(text, lines=True), style="italic"), soft_wrap=soft)
-    console = Console(markup=False, emoji=False)
+    console = Console()
     for part in parts:
         # Never truncated: a word that is too wide is left for the terminal to wrap.
-        for line, is_head in part.lines(console.options.ascii_only):
-            if is_head and sys.stdout.isatty():
-                console.print(Text(line, style="bold"), soft_wrap=True)
-            else:
-                print_data(line)
+        lines = part.lines(console.options.ascii_only)
+        if not sys.stdout.isatty():
+            print_data("\n".join(line for line, _ in lines))
+            continue
+        for line, is_head in lines:
+            console.print(Text(line, style="bold" if is_head else ""), soft_wrap=True)
 
 
 def _width() -> int:

@@ -88,11 +88,11 @@ class Table:
             outer = [*(width + self.blanks - 1 for width in widths[:-1]), widths[-1]]
         if self.heads:
             edges = (frame.head_left, frame.head_vertical, frame.head_right)
-            yield from ((line, True) for line in self._set(self.heads, widths, edges, from_below=True))
+            yield from ((line, True) for line in self._broken_row(self.heads, widths, edges, from_below=True))
             yield frame.get_row(outer, "head", edge=self.blanks is None), False
         edges = (frame.mid_left, frame.mid_vertical, frame.mid_right)
         for row in self.rows:
-            yield from ((line, False) for line in self._set(row, widths, edges))
+            yield from ((line, False) for line in self._broken_row(row, widths, edges))
         if self.blanks is None:
             yield frame.get_bottom(outer), False
 
@@ -108,25 +108,25 @@ class Table:
         columns = zip(*([self.heads] if self.heads else []), *self.rows, strict=True)
         return [max(cell_len(line) for text in set(texts) for line in text.split("\n")) for texts in columns]
 
-    def _set(
+    def _broken_row(
         self, texts: Sequence[str], widths: Sequence[int], edges: tuple[str, str, str], from_below: bool = False
     ) -> Iterator[str]:
-        """The lines of a row; a text of fewer lines stands at the top, or at the end."""
+        """The lines of a row; a text of fewer lines begins at its first one, or ends at its last."""
         left, between, right = edges
         cells = [text.split("\n") for text in texts]
         height = max(map(len, cells))
         for number in range(height):
-            set_ = []
+            shown = []
             for lines, width, is_numeric in zip(cells, widths, self.is_numeric, strict=True):
                 nth = number - (height - len(lines)) if from_below else number
                 line = lines[nth] if 0 <= nth < len(lines) else ""
                 line = line.rstrip() if is_numeric else line
                 blanks = " " * (width - cell_len(line))
-                set_.append(blanks + line if is_numeric else line + blanks)
+                shown.append(blanks + line if is_numeric else line + blanks)
             if self.blanks is None:
-                yield f"{left} {f' {between} '.join(set_)} {right}"
+                yield f"{left} {f' {between} '.join(shown)} {right}"
             else:
-                yield (" " * (self.blanks - 1) + between).join(set_).rstrip()
+                yield (" " * (self.blanks - 1) + between).join(shown).rstrip()
 
 
 def tables(columns: Sequence[Column], width: int) -> tuple[str, list[Table]]:
