@@ -54,7 +54,7 @@ def whole_profile(rows: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def profile(rows: Path) -> Path:
-    """The profile that is calibrated from the latencies of reads, in a tenth of the time."""
+    """The profile that is calibrated from the latencies of reads alone."""
     folder = with_rows(rows, rows.parent / "latencies/machine", lambda row: row["Test"] == "LAT_CMD_RD")
     output = rows.parent / "twin.toml"
     done = succeed("calibrate", folder, "-o", output, "--format", "csv")
