@@ -72,12 +72,9 @@ def say(message: str) -> None:
 
 
 def say_error(problem: str) -> None:
-    """Print on stderr why a command ends."""
-    from rich.console import Console
-    from rich.text import Text
-
-    text = Text.assemble(("error:", "bold red"), " ", printable(problem, lines=True))
-    Console(stderr=True).print(text, soft_wrap=True)
+    """Print on stderr why a command ends; without rich, which reads the clock when it is loaded."""
+    head = typer.style("error:", fg=None if "NO_COLOR" in os.environ else "red", bold=True)
+    typer.echo(f"{head} {printable(problem, lines=True)}", err=True)
 
 
 def say_sentences(sentences: Iterable[str]) -> None:

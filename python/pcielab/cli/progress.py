@@ -60,7 +60,6 @@ class Bar:
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
-            disable=not self._console.is_terminal,
         )
         self._task = self._bar.add_task("starting")
         self._started = time.monotonic()
@@ -68,7 +67,8 @@ class Bar:
 
     def update(self, done: int, total: int, step: str, _name: str = "") -> None:
         """Show the progress and the current step."""
-        if not self._shown and time.monotonic() - self._started > _QUIET_SECONDS:
+        is_long = time.monotonic() - self._started > _QUIET_SECONDS
+        if is_long and not self._shown and self._console.is_terminal:
             self._bar.start()
             self._shown = True
         self._bar.update(self._task, completed=done, total=total, description=printable(step) or "starting")

@@ -61,7 +61,7 @@ def test_each_output_of_each_command_is_refused_when_it_is_one_of_its_inputs(tmp
                 with pytest.raises(InputError, match="is also an input of this command"):
                     command.callback(**values)
                 tried += 1
-    assert tried > 50
+    assert tried >= 50
     assert file.read_text() == _FABRIC
 
 
