@@ -73,8 +73,13 @@ def say(message: str) -> None:
 
 def say_error(problem: str) -> None:
     """Print on stderr why a command ends; without rich, which reads the clock when it is loaded."""
-    head = typer.style("error:", fg=None if "NO_COLOR" in os.environ else "red", bold=True)
-    typer.echo(f"{head} {printable(problem, lines=True)}", err=True)
+    if sys.stderr is None:
+        return
+    head = "error:"
+    if sys.stderr.isatty():
+        head = typer.style(head, fg=None if "NO_COLOR" in os.environ else "red", bold=True)
+    sys.stderr.write(f"{head} {printable(problem, lines=True)}\n")
+    sys.stderr.flush()
 
 
 def say_sentences(sentences: Iterable[str]) -> None:
