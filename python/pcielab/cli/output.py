@@ -72,7 +72,7 @@ def say(message: str) -> None:
 
 
 def say_error(problem: str) -> None:
-    """Print on stderr why a command ends; without rich, which reads the clock when it is loaded."""
+    """Print on stderr why a command ends. Not by rich: to load it before version 15 reads the clock."""
     if sys.stderr is None:
         return
     head = "error:"
